@@ -76,7 +76,7 @@ def test_a_question_that_has_no_no_is_left_open_at_the_end_of_input(daemon: Fake
     done = podium(daemon, "chat", stdin=b"go\n")
 
     assert done.returncode == 4
-    assert f"podium answer {QUESTION_ID} retry|continue|stop" in done.stderr
+    assert f"podium answer {QUESTION_ID[:8]} retry|continue|stop" in done.stderr
 
 
 def test_a_script_learns_how_its_last_request_went(daemon: FakeDaemon) -> None:
@@ -231,7 +231,7 @@ def test_a_script_that_leaves_at_a_question_leaves_it_open(daemon: FakeDaemon) -
     done = podium(daemon, "chat", stdin=b"go\nexit\nnever\n")
 
     assert done.returncode == 4
-    assert f"the question stays open: podium answer {QUESTION_ID} allow|deny" in done.stderr
+    assert f"the question stays open: podium answer {QUESTION_ID[:8]} allow|deny" in done.stderr
     assert daemon.params_of("questions.answer") == []
 
 

@@ -60,7 +60,7 @@ def test_a_daemon_is_back_once_it_has_answered(
         (["attach", RUN_ID], RESUME),
         (["prompt", "words"], RESUME),
         (["runs", "log", RUN_ID, "--follow"], RESUME),
-        (["show", SESSION_ID, "--follow"], f"then 'podium show {SESSION_ID} --follow' goes on"),
+        (["show", SESSION_ID, "--follow"], f"then 'podium show {SESSION_ID[:8]} --follow' goes on"),
     ],
 )
 def test_a_daemon_that_was_stopped_is_not_waited_for(

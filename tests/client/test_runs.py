@@ -72,7 +72,7 @@ def test_a_run_that_waits_shows_how_to_answer(busy: FakeDaemon) -> None:
     busy.answers["runs.get"] = ended_run(exit=None, status="waiting", questions=[QUESTION])
 
     assert podium(busy, "runs", "show", RUN_ID).stdout.endswith(
-        f"\n? gate: Commit?\n    two files changed\n  podium answer {QUESTION_ID} yes|no\n"
+        f"\n? gate: Commit?\n    two files changed\n  podium answer {QUESTION_ID[:8]} yes|no\n"
     )
 
 
@@ -339,7 +339,7 @@ def test_without_a_value_the_choices_are_shown(busy: FakeDaemon) -> None:
     assert done.stdout == (
         "gate: Commit?\n    two files changed\n\n"
         "ANSWER  MEANING\nyes     Yes, commit\nno      No\n\n"
-        f"Answer with: podium answer {QUESTION_ID} yes|no\n"
+        f"Answer with: podium answer {QUESTION_ID[:8]} yes|no\n"
     )
     assert json.loads(podium(busy, "answer", QUESTION_ID, "--json").stdout) == QUESTION
 

@@ -19,7 +19,7 @@ from tests.client.fake_daemon import (
 from tests.client.terminal import Terminal
 from tests.patience import HANG_SECONDS
 
-PARTING = f"podium: following ended: 'podium show {SESSION_ID} --follow' follows it again.\n"
+PARTING = f"podium: following ended: 'podium show {SESSION_ID[:8]} --follow' follows it again.\n"
 
 
 @pytest.fixture
@@ -187,7 +187,7 @@ def test_ctrl_c_ends_the_following_with_its_own_exit_code(session: FakeDaemon) -
         session.say(message(4, "more"))
         terminal.expect("more")
         terminal.type("\x03")
-        terminal.expect(f"'podium show {SESSION_ID} --follow' follows it again")
+        terminal.expect(f"'podium show {SESSION_ID[:8]} --follow' follows it again")
 
         assert terminal.end() == 130
     assert "Traceback" not in terminal.screen

@@ -336,7 +336,7 @@ def test_without_a_terminal_it_is_said_how_to_go_on_and_the_run_waits(daemon: Fa
 
     assert f"it waits for your words: podium prompt --session {SESSION_ID} TEXT\n" in told
     assert f"or talk with it at a terminal: podium attach {RUN_ID[:8]}\n" in told
-    assert f"answer with: podium answer {QUESTION_ID} nurses[,kin]|TEXT\n" in told
+    assert f"answer with: podium answer {QUESTION_ID[:8]} nurses[,kin]|TEXT\n" in told
     assert (told + out).count("it waits for your words") == 1
     assert client.returncode == 0
     assert daemon.params_of("runs.start")[0]["on_question"] == "wait"

@@ -103,12 +103,12 @@ def test_words_that_go_into_a_file_leave_the_person_a_word_that_it_waits(
         terminal.type(f"{sys.executable} -m podium run fix-it > {tmp_path}/log\n")
         daemon.wait_for("runs.events")
         daemon.publish(ASKED)
-        terminal.expect(f"podium: It waits for you: podium answer {QUESTION_ID} TEXT")
+        terminal.expect(f"podium: It waits for you: podium answer {QUESTION_ID[:8]} TEXT")
         daemon.publish(CLOSED, ended(5))
         terminal.type("exit\n")
         terminal.end()
     told = (tmp_path / "log").read_text()
-    assert f"it waits; answer with: podium answer {QUESTION_ID} TEXT\n" in told
+    assert f"it waits; answer with: podium answer {QUESTION_ID[:8]} TEXT\n" in told
 
 
 def test_a_conversation_that_goes_into_a_pipe_tells_the_person_that_it_waits(
@@ -144,7 +144,7 @@ def test_a_person_who_ends_the_input_is_told_how_to_answer_later(daemon: FakeDae
         daemon.publish(ASKED)
         terminal.expect("> ")
         terminal.type("\x04")
-        terminal.expect(f"Answer later with: podium answer {QUESTION_ID} yes|no")
+        terminal.expect(f"Answer later with: podium answer {QUESTION_ID[:8]} yes|no")
         daemon.publish(CLOSED, ended(5))
 
         assert terminal.end() == 0
@@ -162,7 +162,7 @@ def test_waiting_leaves_the_answer_to_others_even_at_a_terminal(daemon: FakeDaem
     with Terminal(daemon, "run", "fix-it", "--on-question", "wait", NO_COLOR="1") as terminal:
         daemon.wait_for("runs.events")
         daemon.publish(ASKED)
-        terminal.expect(f"answer with: podium answer {QUESTION_ID}")
+        terminal.expect(f"answer with: podium answer {QUESTION_ID[:8]}")
         daemon.publish(CLOSED, ended(5))
 
         assert terminal.end() == 0

@@ -141,7 +141,8 @@ def _rest(shown: int, total: int, project: str | None) -> str:
     if total <= shown:
         return ""
     more = f" --project {_quoted(project)}" if project is not None else ""
-    line = f"… {total - shown} more: 'podium sessions{more} --limit {total}' lists all."
+    most, which = min(total, MOST_LISTED), "all" if total <= MOST_LISTED else f"{MOST_LISTED}"
+    line = f"… {total - shown} more: 'podium sessions{more} --limit {most}' lists {which}."
     return text.Style(sys.stdout)("dim", line) + "\n"
 
 

@@ -59,7 +59,9 @@ def show(session: str, count: str | None, follow_on: bool, json: bool) -> int:
             if not messages:
                 feed.wait()
 
-    return guarded(following, f": 'podium show {session_id} --follow' follows it again.")
+    return guarded(
+        following, f": 'podium show {text.short(session_id)} --follow' follows it again."
+    )
 
 
 def _row(connection: Connection, named: str) -> protocol.Session:

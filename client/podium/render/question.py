@@ -37,7 +37,7 @@ def choices_of(question: Json) -> list[tuple[str, str]]:
 
 def answer_command(question: Json) -> str:
     """The command that answers a question."""
-    return f"podium answer {text.fold(question.get('question_id'))} {answers_of(question)}"
+    return f"podium answer {text.short(question.get('question_id'))} {answers_of(question)}"
 
 
 def answers_of(question: Json) -> str:
@@ -166,7 +166,7 @@ def body(question: Json, most: int = SHOWN_LINES) -> list[str]:
 def _rest(question: Json, lines: int, most: int) -> str:
     how = "" if most < SHOWN_LINES else " --json"
     what = text.counted(lines, "more line") if lines else "more"
-    identifier = text.fold(question.get("question_id"))
+    identifier = text.short(question.get("question_id"))
     return f"… {what} not shown here: 'podium answer {identifier}{how}' shows all."
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from podium import text
 from podium.errors import Failure
 from podium.rpc.connection import Connection
 from podium.rpc.feed import Feed
@@ -42,7 +43,7 @@ class SessionFeed(Feed):
     def __init__(self, connection: Connection, session_id: str, after_seq: int) -> None:
         self.session_id = session_id
         self.generation: object = None
-        self.again = f"'podium show {session_id} --follow'"
+        self.again = f"'podium show {text.short(session_id)} --follow'"
         self.hope = f"and {self.again} goes on"
         super().__init__(connection, after_seq)
 
@@ -52,7 +53,7 @@ class SessionFeed(Feed):
         if answer["last_seq"] < self._seq:
             raise Failure(
                 "The daemon has begun to number this session's messages anew: "
-                f"'podium show {self.session_id} --follow' begins anew too."
+                f"'podium show {text.short(self.session_id)} --follow' begins anew too."
             )
         self.generation = answer.get("generation")
         return list(answer["messages"])
