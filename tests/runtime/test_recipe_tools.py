@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -158,15 +159,12 @@ async def test_what_an_agent_cannot_do_is_a_fault(machine: Machine, loop: str) -
         assert faults(await check(daemon, recipe_id="mode")) == [("agent-capability", 10)]
 
 
-@pytest.mark.parametrize(
-    "given",
-    [{}, {"path": "/x", "text": ""}, {"recipe_id": "loop", "text": ""}],
-    ids=["none", "path-and-text", "id-and-text"],
-)
-async def test_one_thing_is_checked_at_a_time(machine: Machine, given: Json) -> None:
+async def test_one_thing_is_checked_at_a_time(machine: Machine) -> None:
+    cases = [{}, {"path": "/x", "text": ""}, {"recipe_id": "loop", "text": ""}]
     async with running(machine) as daemon:
-        with pytest.raises(InvalidParameter, match="exactly one of 'path', 'text' and 'id'"):
-            await check(daemon, **given)
+        for given in cases:
+            with pytest.raises(InvalidParameter, match="exactly one of 'path', 'text' and 'id'"):
+                await check(daemon, **given)
 
 
 async def test_what_is_not_there_is_named(machine: Machine, loop: str) -> None:
@@ -177,9 +175,10 @@ async def test_what_is_not_there_is_named(machine: Machine, loop: str) -> None:
             await check(daemon, text="", working_directory="/nowhere")
 
 
-@pytest.mark.parametrize(
-    ("make", "why"),
-    [
+async def test_a_file_that_cannot_be_read_is_an_error_and_leaves_nothing_open(
+    machine: Machine,
+) -> None:
+    cases: list[tuple[Callable[[Path], Any], str]] = [
         (lambda path: None, "no such file"),
         (lambda path: path.mkdir(), "expected a regular file"),
         (os.mkfifo, "expected a regular file"),
@@ -187,21 +186,17 @@ async def test_what_is_not_there_is_named(machine: Machine, loop: str) -> None:
         (lambda path: path.symlink_to(path), "loop"),
         (lambda path: path.write_bytes(b"a\xff"), "not UTF-8 at byte 1"),
         (lambda path: path.write_bytes(b"#" * 70_000), "larger than 64 KiB"),
-    ],
-    ids=["missing", "directory", "pipe", "device", "circle", "bytes", "large"],
-)
-async def test_a_file_that_cannot_be_read_is_an_error_and_leaves_nothing_open(
-    machine: Machine, make: Any, why: str
-) -> None:
-    path = machine.project / "x.toml"
-    make(path)
+    ]
     async with running(machine) as daemon:
-        with pytest.raises(InvalidParameter) as raised:
-            await check(daemon, path=str(path))
-        assert raised.value.data == {"parameter": "path"}
-        assert raised.value.message.startswith(f"'{path}' cannot be read: ")
-        assert why in raised.value.message
-        assert str(path) not in open_files()
+        for number, (make, why) in enumerate(cases):
+            path = machine.project / f"{number}.toml"
+            make(path)
+            with pytest.raises(InvalidParameter) as raised:
+                await check(daemon, path=str(path))
+            assert raised.value.data == {"parameter": "path"}
+            assert raised.value.message.startswith(f"'{path}' cannot be read: ")
+            assert why in raised.value.message
+            assert str(path) not in open_files()
 
 
 # -- check, of a project's recipes ----------------------------------------------------------------

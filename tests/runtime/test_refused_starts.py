@@ -69,21 +69,17 @@ async def test_a_refusal_names_code_file_line_step_and_what_to_do(machine: Machi
     ]
 
 
-@pytest.mark.parametrize(
-    ("more", "code"),
-    [
+async def test_every_fault_of_the_graph_refuses_the_start(machine: Machine) -> None:
+    cases = [
         ('bad = { to = "work" }', "trapped-cycle"),
         ('bad = { to = "@restart" }', "no-exit"),
         (ENDLESS + '\n[steps.lost]\nprompt = "x"\non.a.exit = "turn-complete"', "unreachable-step"),
-    ],
-)
-async def test_every_fault_of_the_graph_refuses_the_start(
-    machine: Machine, more: str, code: str
-) -> None:
-    recipe = loop(machine, on=more, limits="[limits]\nmax_total_steps = 3")
+    ]
     async with running(machine) as daemon:
-        said = await refusal(daemon, recipe)
-        assert code in [finding["code"] for finding in said.data["findings"]]
+        for more, code in cases:
+            recipe = loop(machine, on=more, limits="[limits]\nmax_total_steps = 3")
+            said = await refusal(daemon, recipe)
+            assert code in [finding["code"] for finding in said.data["findings"]]
 
 
 async def test_a_cycle_of_commands_costs_no_turn_and_is_endless_all_the_same(

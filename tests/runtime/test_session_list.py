@@ -215,21 +215,20 @@ async def test_a_session_is_read_and_followed_by_the_beginning_of_its_id(machine
             assert [message["seq"] for message in told(await anext(feed))] == [3]
 
 
-@pytest.mark.parametrize("name", ["5f1", "5f1c8a52x", session_id(7), "", "%", "5f1c%", "5f1c_"])
-async def test_a_session_that_is_not_there_is_said_to_be_unknown(
-    machine: Machine, name: str
-) -> None:
+async def test_a_session_that_is_not_there_is_said_to_be_unknown(machine: Machine) -> None:
+    cases = ["5f1", "5f1c8a52x", session_id(7), "", "%", "5f1c%", "5f1c_"]
     write(machine)
     async with ready(machine) as daemon:
-        for ask in (
-            daemon.service.sessions_get(name),
-            daemon.service.sessions_messages(name, None, 5),
-            daemon.service.sessions_forget(name),
-            daemon.service.follow_session(name, None, 5).__aenter__(),
-        ):
-            with pytest.raises(NotFound) as raised:
-                await ask
-            assert raised.value.data == {"kind": "session", "id": name}
+        for name in cases:
+            for ask in (
+                daemon.service.sessions_get(name),
+                daemon.service.sessions_messages(name, None, 5),
+                daemon.service.sessions_forget(name),
+                daemon.service.follow_session(name, None, 5).__aenter__(),
+            ):
+                with pytest.raises(NotFound) as raised:
+                    await ask
+                assert raised.value.data == {"kind": "session", "id": name}
 
 
 async def test_more_sessions_with_one_beginning_than_can_be_named(machine: Machine) -> None:

@@ -90,29 +90,26 @@ async def test_a_recipe_goes_on_in_a_session_that_is_there_in_its_own_directory(
     assert (await office.daemon.turn()).request.working_directory == str(machine.project)
 
 
-@pytest.mark.parametrize(
-    ("fields", "said"),
-    [
+async def test_a_recipe_that_cannot_be_started_is_a_recipe_error(
+    office: Office, machine: Machine, one: str
+) -> None:
+    """P-11.9: and an error, which is what the apps show."""
+    cases = [
         ({"recipe_id": "none-such", "working_directory": "."}, "Recipe not found"),
         ({"recipe_id": "one"}, "A new session needs a working_directory."),
         ({"recipe_id": "one", "working_directory": "/nowhere/at/all"}, "/nowhere/at/all"),
-    ],
-)
-async def test_a_recipe_that_cannot_be_started_is_a_recipe_error(
-    office: Office, machine: Machine, one: str, fields: dict[str, str], said: str
-) -> None:
-    """P-11.9: and an error, which is what the apps show."""
-    if fields.get("working_directory") == ".":
-        fields = fields | where(machine)
-    line = await office.connected()
-    mine = str(uuid.uuid4())
-    line.say("start_recipe", session_id=mine, **fields)
-    refused = await line.hears("recipe_error")
-    assert refused["session_id"] == mine and said in refused["error"]
-    await line.caught_up()
-    assert line.of("recipe_started") == []
-    shown = [] if said == "Recipe not found" else [(mine, refused["error"])]
-    assert [(each["session_id"], each["message"]) for each in line.of("error")] == shown
+    ]
+    for fields, said in cases:
+        given = fields | where(machine) if fields.get("working_directory") == "." else fields
+        line = await office.connected()
+        mine = str(uuid.uuid4())
+        line.say("start_recipe", session_id=mine, **given)
+        refused = await line.hears("recipe_error")
+        assert refused["session_id"] == mine and said in refused["error"]
+        await line.caught_up()
+        assert line.of("recipe_started") == []
+        shown = [] if said == "Recipe not found" else [(mine, refused["error"])]
+        assert [(each["session_id"], each["message"]) for each in line.of("error")] == shown
 
 
 async def test_a_busy_session_refuses_a_second_recipe_and_the_first_goes_on(
@@ -256,13 +253,14 @@ async def test_words_are_steered_into_the_turn(office: Office, one: str) -> None
     assert list(turn.steers.values()) == ["Mind the gap"]
 
 
-@pytest.mark.parametrize("kind", ["pause_recipe", "resume_recipe", "steer"])
-async def test_where_no_recipe_runs_there_is_nothing_to_steer(office: Office, kind: str) -> None:
-    line = await office.connected()
-    session = str(uuid.uuid4())
-    line.say(kind, session_id=session, text="x")
-    refused = await line.hears("error")
-    assert refused["session_id"] == session and "No recipe runs" in refused["message"]
+async def test_where_no_recipe_runs_there_is_nothing_to_steer(office: Office) -> None:
+    cases = ["pause_recipe", "resume_recipe", "steer"]
+    for kind in cases:
+        line = await office.connected()
+        session = str(uuid.uuid4())
+        line.say(kind, session_id=session, text="x")
+        refused = await line.hears("error")
+        assert refused["session_id"] == session and "No recipe runs" in refused["message"]
 
 
 async def test_recipes_are_offered_until_they_are_switched_off(

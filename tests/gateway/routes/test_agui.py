@@ -12,7 +12,6 @@ from podiumd.gateway.agui import route
 from tests.gateway.agui.caller import asking, interrupts, resolved, stream, told
 from tests.gateway.agui.checked import custom, text_of, types
 from tests.gateway.routes.station import Station
-from tests.long import spread
 from tests.runtime.fake_agent import done
 from tests.runtime.harness import Machine
 
@@ -305,33 +304,26 @@ async def test_what_is_not_used_is_said(station: Station) -> None:
     assert notice == {"code": "not-used", "message": "Not used here: tools."}
 
 
-@pytest.mark.parametrize(
-    ("value", "status", "parameter"),
-    spread(
-        [
-            (asking("t", "Hi"), 422, "forwardedProps.working_directory"),
-            (asking("t"), 422, "messages"),
-            (
-                asking("t", "Hi", forwardedProps={"working_directory": "w"}),
-                422,
-                "forwardedProps.working_directory",
-            ),
-            (asking("t", forwardedProps={"session_id": "none"}), 404, None),
-            (asking("t", forwardedProps={"recipe": "none", "working_directory": "/"}), 404, None),
-            (asking("t", "Hi", forwardedProps={"session_id": "none"}), 404, None),
-            ({"threadId": "t"}, 422, "runId"),
-            ([], 400, None),
-        ],
-        4,
-    ),
-)
-async def test_what_cannot_be_done_is_refused_before_the_stream(
-    station: Station, value: object, status: int, parameter: str | None
-) -> None:
-    answer = await station.post("/agui", value)
-    found = answer.problem(status)
-    assert found.get("parameter") == parameter and found["detail"]
-    assert station.daemon.machine.agent.turns == []
+async def test_what_cannot_be_done_is_refused_before_the_stream(station: Station) -> None:
+    cases = [
+        (asking("1", "Hi"), 422, "forwardedProps.working_directory"),
+        (asking("2"), 422, "messages"),
+        (
+            asking("3", "Hi", forwardedProps={"working_directory": "w"}),
+            422,
+            "forwardedProps.working_directory",
+        ),
+        (asking("4", forwardedProps={"session_id": "none"}), 404, None),
+        (asking("5", forwardedProps={"recipe": "none", "working_directory": "/"}), 404, None),
+        (asking("6", "Hi", forwardedProps={"session_id": "none"}), 404, None),
+        ({"threadId": "t"}, 422, "runId"),
+        ([], 400, None),
+    ]
+    for value, status, parameter in cases:
+        answer = await station.post("/agui", value)
+        found = answer.problem(status)
+        assert found.get("parameter") == parameter and found["detail"]
+        assert station.daemon.machine.agent.turns == []
 
 
 async def test_a_refused_first_message_can_be_put_right(station: Station) -> None:

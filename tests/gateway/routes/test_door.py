@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
 import trio
 
 from podiumd.gateway.access.auth_throttle import FREE_TRIES
@@ -107,10 +106,11 @@ async def test_a_revoked_device_loses_its_requests_at_once_and_the_others_do_not
     turn.complete()
 
 
-@pytest.mark.parametrize("method", ["GET", "HEAD"])
-async def test_health_is_open_and_says_nothing_else(station: Station, method: str) -> None:
-    answer = await Client(station.port).ask(method, "/healthz")
-    assert (answer.status, answer.body) == (200, b"ok\n" if method == "GET" else b"")
+async def test_health_is_open_and_says_nothing_else(station: Station) -> None:
+    cases = ["GET", "HEAD"]
+    for method in cases:
+        answer = await Client(station.port).ask(method, "/healthz")
+        assert (answer.status, answer.body) == (200, b"ok\n" if method == "GET" else b"")
 
 
 async def _prompt(station: Station, caller: Client, answers: list[Answer]) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
 import trio
 
 from tests.gateway.harness import wait_until
@@ -91,11 +90,12 @@ async def test_a_caller_that_hangs_up_is_waited_for_no_longer_and_its_prompt_goe
     assert len(station.daemon.machine.agent.turns) == 1
 
 
-@pytest.mark.parametrize("key", ["", "x" * 201, "two words", "k1, k2", "tab\tbed"])
-async def test_an_impossible_key_is_refused(station: Station, key: str) -> None:
-    body = {"text": "Hi", "working_directory": station.where}
-    (await station.post("/v1/prompt", body, Idempotency_Key=key)).problem(400)
-    assert station.daemon.machine.agent.turns == []
+async def test_an_impossible_key_is_refused(station: Station) -> None:
+    cases = ["", "x" * 201, "two words", "k1, k2", "tab\tbed"]
+    for key in cases:
+        body = {"text": "Hi", "working_directory": station.where}
+        (await station.post("/v1/prompt", body, Idempotency_Key=key)).problem(400)
+        assert station.daemon.machine.agent.turns == []
 
 
 async def test_two_requests_of_one_key_at_once_are_one_prompt(station: Station) -> None:

@@ -28,22 +28,18 @@ async def test_an_unknown_path_is_not_found_and_the_known_ones_are_named(station
     assert "/healthz" in told["detail"]
 
 
-@pytest.mark.parametrize(
-    ("method", "path", "allowed"),
-    [
+async def test_another_method_is_refused_and_the_right_one_named(station: Station) -> None:
+    cases = [
         ("GET", "/v1/prompt", "POST"),
         ("PUT", "/upload", "POST"),
         ("OPTIONS", "/v1/audio/transcriptions", "POST"),
         ("POST", "/metrics", "GET, HEAD"),
         ("POST", "/healthz", "GET, HEAD"),
-    ],
-)
-async def test_another_method_is_refused_and_the_right_one_named(
-    station: Station, method: str, path: str, allowed: str
-) -> None:
-    answer = await station.ask(method, path)
-    answer.problem(405)
-    assert answer.headers["allow"] == allowed
+    ]
+    for method, path, allowed in cases:
+        answer = await station.ask(method, path)
+        answer.problem(405)
+        assert answer.headers["allow"] == allowed
 
 
 async def test_metrics_are_rows_of_declared_types_and_the_devices_name_is_not_among_them(

@@ -40,21 +40,17 @@ async def test_raw_samples_go_by_their_name(station: Station) -> None:
     assert station.office.ears.requests[0].format == "pcm16"
 
 
-@pytest.mark.parametrize(
-    ("fields", "parameter"),
-    [
+async def test_a_field_that_is_wrong_is_named(station: Station) -> None:
+    cases = [
         ({"response_format": "srt"}, "response_format"),
         ({"language": "../en"}, "language"),
         ({"language": "e" * 17}, "language"),
         ({"colour": "red"}, "colour"),
-    ],
-)
-async def test_a_field_that_is_wrong_is_named(
-    station: Station, fields: dict[str, str], parameter: str
-) -> None:
-    told = (await station.form(TRANSCRIPTIONS, NOTE, **fields)).problem(422)
-    assert told["parameter"] == parameter
-    assert station.office.ears.requests == []
+    ]
+    for fields, parameter in cases:
+        told = (await station.form(TRANSCRIPTIONS, NOTE, **fields)).problem(422)
+        assert told["parameter"] == parameter
+        assert station.office.ears.requests == []
 
 
 async def test_a_form_without_a_recording_is_refused(station: Station) -> None:
@@ -67,23 +63,19 @@ async def test_another_body_than_a_form_is_refused(station: Station) -> None:
     assert "multipart/form-data" in answer.problem(415)["detail"]
 
 
-@pytest.mark.parametrize(
-    ("code", "status"),
-    [
+async def test_a_recording_that_cannot_be_read_says_why(station: Station) -> None:
+    cases = [
         ("too_long", 413),
         ("too_big", 413),
         ("not_audio", 422),
         ("truncated", 422),
         ("unknown_format", 415),
         ("expired", 503),
-    ],
-)
-async def test_a_recording_that_cannot_be_read_says_why(
-    station: Station, code: str, status: int
-) -> None:
-    station.office.ears.says(AudioError(code, "It is not."))
-    told = (await station.form(TRANSCRIPTIONS, NOTE)).problem(status)
-    assert (told["code"], told["detail"]) == (code, "It is not.")
+    ]
+    for code, status in cases:
+        station.office.ears.says(AudioError(code, "It is not."))
+        told = (await station.form(TRANSCRIPTIONS, NOTE)).problem(status)
+        assert (told["code"], told["detail"]) == (code, "It is not.")
 
 
 async def test_an_engine_that_fails_is_no_fault_of_the_caller(station: Station) -> None:
@@ -98,21 +90,23 @@ async def test_a_format_that_nobody_knows_is_refused(station: Station) -> None:
     assert answer.problem(415)["code"] == "unknown_format"
 
 
-@pytest.mark.parametrize("path", [TRANSCRIPTIONS, "/v1/prompt"])
-async def test_speech_that_is_not_available_says_what_to_do(station: Station, path: str) -> None:
-    station.office.ears.state = "no-model"
-    station.office.ears.problem = "Run: podium voice install base"
-    told = (await station.form(path, NOTE)).problem(503)
-    assert told["title"] == "Speech not available"
-    assert (told["detail"], told["reason"]) == ("Run: podium voice install base", "no-model")
+async def test_speech_that_is_not_available_says_what_to_do(station: Station) -> None:
+    cases = [TRANSCRIPTIONS, "/v1/prompt"]
+    for path in cases:
+        station.office.ears.state = "no-model"
+        station.office.ears.problem = "Run: podium voice install base"
+        told = (await station.form(path, NOTE)).problem(503)
+        assert told["title"] == "Speech not available"
+        assert (told["detail"], told["reason"]) == ("Run: podium voice install base", "no-model")
 
 
-@pytest.mark.parametrize("path", [TRANSCRIPTIONS, "/v1/prompt"])
 async def test_a_recording_that_is_too_large_is_refused(
-    station: Station, monkeypatch: pytest.MonkeyPatch, path: str
+    station: Station, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(voice, "FILE_BYTES", 10)
-    (await station.form(path, NOTE)).problem(413)
+    cases = [TRANSCRIPTIONS, "/v1/prompt"]
+    for path in cases:
+        monkeypatch.setattr(voice, "FILE_BYTES", 10)
+        (await station.form(path, NOTE)).problem(413)
 
 
 async def test_what_is_said_goes_to_an_agent(station: Station) -> None:
@@ -150,22 +144,18 @@ async def test_a_form_may_have_text_alone_and_a_recipe(station: Station) -> None
     (await station.daemon.turn()).complete()
 
 
-@pytest.mark.parametrize(
-    ("fields", "parameter"),
-    [
+async def test_a_field_of_a_spoken_prompt_that_is_wrong_is_named(station: Station) -> None:
+    cases = [
         ({"params": "{"}, "params"),
         ({"params": "[1]"}, "params"),
         ({"wait": "soon"}, "wait"),
         ({"wait": "99999"}, "wait"),
         ({"colour": "red"}, "colour"),
         ({"language": "?"}, "language"),
-    ],
-)
-async def test_a_field_of_a_spoken_prompt_that_is_wrong_is_named(
-    station: Station, fields: dict[str, str], parameter: str
-) -> None:
-    told = (await station.form("/v1/prompt", NOTE, **fields)).problem(422)
-    assert told["parameter"] == parameter
+    ]
+    for fields, parameter in cases:
+        told = (await station.form("/v1/prompt", NOTE, **fields)).problem(422)
+        assert told["parameter"] == parameter
 
 
 async def test_nothing_said_sends_nothing(station: Station) -> None:
