@@ -78,8 +78,8 @@ def test_what_a_detached_run_waits_for_is_told_beside_its_id(daemon: FakeDaemon)
     done = podium(daemon, "run", "fix-it", "--detach")
 
     assert done.stdout == f"{RUN_ID}\n"
-    question = stories.QUESTION["question_id"]
-    assert done.stderr == f"podium: It waits for you: podium answer {question[:8]} yes|no\n"
+    question = str(stories.QUESTION["question_id"])[:8]
+    assert done.stderr == f"podium: It waits for you: podium answer {question} yes|no\n"
 
 
 def test_a_detached_conversation_waits_for_words(daemon: FakeDaemon) -> None:

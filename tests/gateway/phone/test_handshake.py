@@ -51,7 +51,7 @@ async def test_a_ping_is_answered_before_anybody_is_let_in(office: Office) -> No
 
 async def test_whoever_has_no_key_gets_one_and_the_same_answer_and_no_more(office: Office) -> None:
     """P-2.6."""
-    cases = [
+    cases: list[str | bytes] = [
         '{"type": "connect"}',
         '{"type": "connect", "api_key": "untethered-00000000000000000000000000000000"}',
         '{"type": "connect", "api_key": null}',
