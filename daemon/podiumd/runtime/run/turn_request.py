@@ -51,11 +51,7 @@ def turn_request(actor: RunActor, agent: Agent, active: ActiveTurn) -> base.Turn
         server = access.server(access.issue(directory))
     elif served and not agent.driver.capabilities.tools:
         environment = {**environment, **access.environment(access.issue(directory))}
-    lease = actor.session_locks.lease(intent.session_id)
-    lease_fd = None
-    if lease is not None and agent.driver.capabilities.survives_daemon:
-        lease.update(turn_id=intent.turn_id)
-        lease_fd = lease.fd
+    lease_fd = _lease_fd(actor, agent, intent)
     tree = actor.session_locks.tree(actor.run_id)
     failpoint("turn.lease-taken")
     return base.TurnRequest(
@@ -92,6 +88,15 @@ def turn_request(actor: RunActor, agent: Agent, active: ActiveTurn) -> base.Turn
         script=None if script is None else {"turns": script.turns},
         script_file="" if script is None else script.file,
     )
+
+
+def _lease_fd(actor: RunActor, agent: Agent, intent: TurnIntended) -> int | None:
+    """The session's lock, for an agent that is to hold it while no daemon lives."""
+    lease = actor.session_locks.lease(intent.session_id)
+    if lease is None or not agent.driver.capabilities.survives_daemon:
+        return None
+    lease.update(turn_id=intent.turn_id)
+    return lease.fd
 
 
 def served_tools(state: RunState, intent: TurnIntended) -> tuple[phase_tools.ToolSpec, ...]:
