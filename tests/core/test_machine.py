@@ -25,8 +25,6 @@ from tests.core.talks import Talk, a_hook, a_talk
 Arrow = tuple[Place, type[c.Command], Place]
 
 BEFORE, COMMITTED = TreeLook(head="a" * 40), TreeLook(head="b" * 40, commits=1)
-CLAIMING = {"committed": Edge(to="work", claims="commit")}
-ONE_ENTRY = Limits(max_total_steps=1)
 
 
 def arrows() -> list[Arrow]:

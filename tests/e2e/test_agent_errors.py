@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from datetime import datetime
 from typing import Any
 
 import pytest
@@ -134,39 +133,3 @@ async def test_a_used_up_account_parks_the_run_until_it_goes_on_by_itself(
     assert [visit["attempts"] for visit in run["history"]] == [1]
     spent = sum(turn["seconds"] for turn in feed.data("turn.ended"))
     assert run["seconds"] == pytest.approx(spent, abs=0.01)
-
-
-async def test_a_parked_run_goes_on_when_its_person_says_so(
-    machine: Machine, repo: GitRepo, model_server: ModelServer
-) -> None:
-    reset = int(time.time()) + 3600
-    model_server.load({"turns": [used_up(reset), word("blocked")]})
-    async with (
-        PodiumDaemon(machine, **LOGIN) as podium,
-        podium.running(machine.recipe("loop", LOOP), repo.path) as feed,
-    ):
-        await feed.until("run.parked")
-        run_id = feed.seen[0]["run_id"]
-        parked = await podium.rpc("runs.get", run_id=run_id)
-        assert parked["status"] == "parked" and podium.children() == []
-        until = datetime.fromisoformat(parked["parked_until"])
-        assert until.timestamp() == reset
-        await podium.rpc("runs.resume", run_id=run_id)
-        run = await feed.end()
-    assert run["exit"]["reason"] == "implementation-blocked"
-
-
-async def test_a_model_that_never_answers_ends_the_turn_and_frees_everything(
-    machine: Machine, repo: GitRepo, model_server: ModelServer
-) -> None:
-    machine.configure(idle_timeout_seconds=1.5)
-    model_server.load({"default": {"never": True}})
-    async with (
-        PodiumDaemon(machine) as podium,
-        podium.running(machine.recipe("loop", LOOP), repo.path) as feed,
-    ):
-        run = await feed.end()
-        assert run["exit"]["reason"] == "error"
-        assert run["exit"]["detail"] == "no output for 1.5 s"
-        assert podium.children() == []
-        assert await podium.rpc("sessions.locks") == []

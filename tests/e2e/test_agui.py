@@ -8,7 +8,6 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-import trio
 
 from tests.doors.house import port_of
 from tests.e2e.daemon import PodiumDaemon
@@ -151,27 +150,6 @@ async def test_a_question_waits_over_a_kill_and_is_answered_to_the_next_daemon(
     assert text_of(await told(client, answer)).endswith("On to the design.")
 
 
-async def test_an_approval_interrupts_and_the_tool_runs_once_it_is_allowed(
-    client: Client, repo: GitRepo, model_server: ModelServer
-) -> None:
-    command = {"command": "echo done > made", "description": "Make a file"}
-    turns: list[Json] = [
-        {"text": "I make it.", "tools": [{"name": "Bash", "input": command}]},
-        {"text": "It is made."},
-    ]
-    model_server.load({"rules": [{"when": {"prompt": "^Make it"}, "turns": turns}]})
-    events = await told(client, asking("t", "Make it.", forwardedProps=place(repo)))
-    (interrupt,) = interrupts(events)
-    assert interrupt["reason"] == "approval" and not (repo.path / "made").exists()
-    assert [name for name, _ in calls(events)] == ["Bash"]
-    events = await told(
-        client, asking("t", "Make it.", run="run-2", resume=resolved(interrupt, "allow"))
-    )
-    assert text_of(events) == "It is made."
-    assert (repo.path / "made").read_text() == "done\n"
-    assert events[-1]["result"]["exit"]["reason"] == "turn-complete"
-
-
 async def test_a_daemon_that_is_killed_breaks_the_stream_off_and_the_next_request_goes_on(
     client: Client, repo: GitRepo, model_server: ModelServer, podium: PodiumDaemon
 ) -> None:
@@ -225,23 +203,3 @@ async def test_a_thread_that_is_killed_at_its_beginning_begins_once(
     assert prompts == [{None: "with a shop", "phases": "Begin with the goal."}.get(recipe, BEGUN)]
     assert len(runs) == (recipe is not None)
     assert again[-1]["result"] == first[-1]["result"] | {"status": again[-1]["result"]["status"]}
-
-
-async def test_a_daemon_that_stops_ends_the_stream_in_order_and_leaves_the_agent_at_work(
-    client: Client, repo: GitRepo, model_server: ModelServer, podium: PodiumDaemon
-) -> None:
-    model_server.load(
-        {"rules": [when("^Think", held({"text": "A long thought. " * 20 + "Done."}))]}
-    )
-    value = asking("t", "Think.", forwardedProps=place(repo))
-    async with stream(client, value) as asked:
-        await holding(model_server, "half")
-        await asked.hears("TEXT_MESSAGE_CONTENT")
-        async with trio.open_nursery() as nursery:
-            nursery.start_soon(podium.stop)
-            events = await asked.rest()
-    assert (events[-1]["type"], events[-1]["code"]) == ("RUN_ERROR", "stopping")
-    await podium.start()
-    client.port = await port_of(podium)
-    model_server.release("half")
-    assert text_of(await told(client, value)).endswith("Done.")

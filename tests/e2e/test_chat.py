@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -13,16 +12,12 @@ from tests.client.terminal import Terminal
 from tests.e2e.daemon import PodiumDaemon
 from tests.e2e.machine import GitRepo, Machine
 from tests.e2e.native_rig import (
-    BROKEN,
     MENDED,
-    MENDING,
-    after,
     first,
     native_machine,
     project,
     says,
 )
-from tests.fakes.trio_gates import holding
 from tests.patience import HANG_SECONDS
 
 KEYS = "/a > "
@@ -106,48 +101,6 @@ async def test_a_failing_test_is_mended_with_leave_that_is_given_at_the_terminal
     assert kept == ['"Mend it."', '"What did I ask?"']
 
 
-async def test_a_change_that_is_refused_is_not_made_and_the_model_is_told_why(
-    podium: PodiumDaemon, repo: GitRepo, machine: Machine
-) -> None:
-    machine.model.load({"rules": [after("patch", False, says("Then not.")), *MENDING]})
-
-    def person() -> None:
-        with chat(machine, repo) as terminal:
-            terminal.say("Mend it.")
-            terminal.expect(KEYS)
-            terminal.type("no, the test is wrong\r")
-            terminal.expect("User cancelled operation")
-            terminal.expect("Then not.")
-            terminal.leave()
-
-    await by_hand(person)
-    assert (repo.path / "calc.py").read_text() == BROKEN
-    assert "the test is wrong" in machine.model.requests[-1].anywhere
-    assert repo.subjects[0] == "A calculator"
-
-
-async def test_everything_is_allowed_in_a_script_and_the_answer_stands_alone(
-    podium: PodiumDaemon, repo: GitRepo
-) -> None:
-    said = await podium.cli("chat", "--allow-all", cwd=repo.path, stdin=b"Mend it.\n")
-    assert said.code == 0, said
-    assert re.sub(r"\s+", " ", said.out).startswith(
-        "I look. I mend it. I test it. The test passes."
-    )
-    assert "?" not in said.err and "mode allow-all" in said.err
-    assert (repo.path / "calc.py").read_text() == MENDED
-
-
-async def test_a_script_that_answers_nothing_changes_nothing(
-    podium: PodiumDaemon, repo: GitRepo, machine: Machine
-) -> None:
-    machine.model.load({"rules": [after("patch", False, says("Then not.")), *MENDING]})
-    said = await podium.cli("chat", cwd=repo.path, stdin=b"Mend it.\n")
-    assert (said.code, "Then not." in said.out) == (0, True), said
-    assert "deny (the input is over)" in said.err
-    assert (repo.path / "calc.py").read_text() == BROKEN
-
-
 async def test_ctrl_c_interrupts_the_model_and_the_chat_goes_on(
     podium: PodiumDaemon, repo: GitRepo, machine: Machine
 ) -> None:
@@ -200,46 +153,3 @@ async def test_a_daemon_that_is_killed_at_a_question_asks_again_and_nothing_is_t
     await by_hand(person)
     assert (repo.path / "calc.py").read_text() == MENDED
     assert repo.subjects[0] == "AI: modified calc.py"
-
-
-async def test_a_wrong_key_is_told_and_the_chat_goes_on(
-    podium: PodiumDaemon, repo: GitRepo, machine: Machine
-) -> None:
-    machine.model.load({"key": "the-right-one"})
-
-    def person() -> None:
-        with chat(machine, repo) as terminal:
-            terminal.say("Hi.")
-            terminal.expect("✗ ")
-            terminal.expect("key")
-            terminal.expect("> ")
-            machine.model.load({"default": says("Hello.")})
-            terminal.type("Hi again.\r")
-            terminal.expect("Hello.")
-            terminal.leave()
-
-    await by_hand(person)
-
-
-async def test_words_for_a_running_model_are_its_next_prompt(
-    podium: PodiumDaemon, repo: GitRepo, machine: Machine
-) -> None:
-    held = first("Think", says("I think about it for long.", hold="half"))
-    machine.model.load({"rules": [held, first("And", says("Fine."))]})
-    token = trio.lowlevel.current_trio_token()
-
-    async def let_go() -> None:
-        await holding(machine.model, "half")
-        machine.model.release("half")
-
-    def person() -> None:
-        with chat(machine, repo) as terminal:
-            terminal.say("Think.")
-            terminal.expect("I think")
-            terminal.type("And now?\r")
-            terminal.expect("next: And now?")
-            trio.from_thread.run(let_go, trio_token=token)
-            terminal.expect("Fine.")
-            terminal.leave()
-
-    await by_hand(person)

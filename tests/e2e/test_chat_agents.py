@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 
 from tests.client.terminal import Terminal
 from tests.e2e.daemon import PodiumDaemon
-from tests.e2e.machine import GitRepo, Machine
+from tests.e2e.machine import GitRepo
 from tests.e2e.stories import ASKING, bash, when, word
 from tests.e2e.test_chat import KEYS, by_hand
 from tests.fakes.model_server import ModelServer
@@ -85,27 +83,3 @@ async def test_a_recipe_of_the_agent_cli_is_talked_into_while_it_waits(
     await by_hand(person)
     runs = await podium.rpc("runs.list")
     assert [run["exit"]["reason"] for run in runs] == ["turn-complete"]
-
-
-async def test_a_chat_with_the_scripted_agent_needs_no_model_at_all(
-    machine: Machine, repo: GitRepo
-) -> None:
-    script = machine.root / "script.json"
-    ask = {"tool": "Bash", "input": {"command": "make"}}
-    turns = [
-        {"when": "make", "times": 0, "text": "Made.", "ask": ask, "run": [["touch", "made"]]},
-        {"times": 0, "text": "Hello."},
-    ]
-    script.write_text(json.dumps({"turns": turns}))
-    config = machine.podium_home / "config.toml"
-    settings = f'[agents.scripted]\nscript = "{script}"\n'
-    config.write_text(config.read_text() + settings)
-    async with PodiumDaemon(machine) as podium:
-        chat = ("chat", "--agent", "scripted")
-        said = await podium.cli(*chat, cwd=repo.path, stdin=b"Hi.\nmake\ny\nBye.\n")
-        assert (said.code, said.out) == (0, "Hello.\nMade.\nHello.\n"), said
-        assert (repo.path / "made").exists()
-        session = said.err.split()[-1]
-        again = await podium.cli("chat", "--session", session[:8], stdin=b"Hi again.\n")
-        assert (again.code, again.out) == (0, "Hello.\n"), again
-        assert "No transcript of this session is here to show." in again.err

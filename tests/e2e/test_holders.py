@@ -2,38 +2,16 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 
 from tests.e2e.daemon import PodiumDaemon, gone
 from tests.e2e.machine import GitRepo, Machine
-from tests.e2e.stories import LOOP, bash, held, when, word
+from tests.e2e.stories import LOOP, held, when, word
 from tests.e2e.terminal import ask_alone, terminal
 from tests.fakes.model_server import ModelServer
 from tests.fakes.trio_gates import holding
 
 pytestmark = pytest.mark.claude
-
-COMMIT = """
-initial = "work"
-
-[params.name]
-type = "string"
-
-[steps.work]
-prompt = "Write {{name}}."
-allow = ["Bash"]
-commits = true
-
-[steps.work.on]
-complete = { exit = "turn-complete", class = "completed" }
-"""
-
-
-def writes(name: str) -> dict[str, object]:
-    command = f"echo {name} > {name} && git add -- {name} && git commit -q -m 'Add {name}'"
-    return when(f"Write {name}", held(bash(command, "Writing. " * 20), name), word("complete"))
 
 
 async def test_a_session_open_in_a_terminal_is_refused_with_its_pid_and_free_afterwards(
@@ -98,38 +76,6 @@ async def test_what_somebody_else_wrote_into_the_session_is_asked_about(
     ]
 
 
-async def test_two_runs_share_a_checkout_only_through_a_worktree(
-    podium: PodiumDaemon, repo: GitRepo, model_server: ModelServer
-) -> None:
-    model_server.load({"rules": [writes("one"), writes("two")]})
-    recipe = podium.machine.recipe("commit", COMMIT)
-    (repo.path / "sub").mkdir()
-    async with podium.running(recipe, repo.path, params={"name": "one"}) as first:
-        run_id = first.seen[0]["run_id"]
-        await holding(model_server, "one")
-        second = {"recipe": recipe, "params": {"name": "two"}}
-        refusal = await podium.refused(
-            "runs.start", working_directory=str(repo.path / "sub"), **second
-        )
-        assert refusal.code == -32001
-        assert refusal.data["working_directory"] == str(repo.path)
-        assert (refusal.data["holder"]["kind"], refusal.data["holder"]["id"]) == ("run", run_id)
-        said = await podium.cli("run", recipe, "-p", "name=two", cwd=repo.path)
-        assert said.code == 5 and run_id[:8] in said.err
-        async with podium.running(recipe, repo.path, params={"name": "two"}, worktree=True) as feed:
-            await holding(model_server, "two")
-            model_server.release("one")
-            model_server.release("two")
-            other = await feed.end()
-        run = await first.end()
-    assert run["exit"]["reason"] == other["exit"]["reason"] == "turn-complete"
-    assert repo.subjects == ["Add one", "Begin"]
-    branch = other["worktree"]["branch"]
-    assert repo.git("log", "--format=%s", branch).splitlines() == ["Add two", "Begin"]
-    assert other["working_directory"] != str(repo.path)
-    assert await podium.rpc("sessions.locks") == []
-
-
 async def test_another_daemon_of_the_same_person_is_told_who_works_there(
     podium: PodiumDaemon, repo: GitRepo, model_server: ModelServer
 ) -> None:
@@ -161,22 +107,3 @@ async def test_another_daemon_of_the_same_person_is_told_who_works_there(
         await feed.end()
         run = await other.rpc("runs.start", **start)
         assert (await other.ended(run["run_id"]))["exit"]["reason"] == "turn-complete"
-
-
-async def test_a_running_turn_shows_among_the_locks(
-    podium: PodiumDaemon, repo: GitRepo, model_server: ModelServer
-) -> None:
-    model_server.load({"default": held(word("blocked", "Thinking. " * 20))})
-    async with podium.running(podium.machine.recipe("loop", LOOP), repo.path) as feed:
-        run_id, session = feed.seen[0]["run_id"], feed.seen[0]["session_id"]
-        await holding(model_server, "half")
-        listed = json.loads((await podium.cli("locks", "--json")).out)
-        told = (await podium.cli("locks")).out
-        refusal = await podium.refused("sessions.prompt", text="Hi.", session_id=session)
-        model_server.release("half")
-        await feed.end()
-    held_by = {(row.get("session_id"), row.get("working_directory")) for row in listed}
-    assert held_by == {(session, None), (None, str(repo.path))}
-    assert {row["holder"]["id"] for row in listed} == {run_id}
-    assert session in told and run_id[:8] in told
-    assert (refusal.code, refusal.data["holder"]["id"]) == (-32001, run_id)

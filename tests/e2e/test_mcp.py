@@ -15,7 +15,6 @@ import trio
 from mcp import Client, MCPDeprecationWarning, MCPError, StdioServerParameters
 from mcp_types import CallToolResult, TextContent
 
-from podiumd.runtime.tool_access import REFUSED
 from tests.e2e.daemon import PodiumDaemon
 from tests.e2e.machine import GitRepo, Machine
 from tests.e2e.rpc_client import Feed, Json
@@ -286,20 +285,3 @@ async def test_the_token_stands_in_no_argument_no_log_and_no_store(
 
 def holds(path: Path, turn: Turn) -> bool:
     return path.is_file() and turn.token.encode() in path.read_bytes()
-
-
-async def test_the_token_of_another_turn_or_of_one_that_is_over_opens_nothing(
-    podium: PodiumDaemon, repo: GitRepo, model_server: ModelServer
-) -> None:
-    ping = '{"jsonrpc":"2.0","id":1,"method":"ping"}'
-    async with in_turn(podium, repo, PHASES) as turn:
-        assert await podium.rpc("mcp.message", token=turn.token, message=ping)
-        made_up = await podium.refused("mcp.message", token="0" * 64, message=ping)
-        model_server.release("half")
-        await turn.feed.until("turn.ended")
-    async with turn.peer("2026-07-28") as peer:
-        with pytest.raises(MCPError) as late:
-            await peer.list_tools()
-    over = await podium.refused("mcp.message", token=turn.token, message=ping)
-    assert (over.code, over.message) == (made_up.code, made_up.message) == (-32006, REFUSED)
-    assert late.value.error.message == REFUSED

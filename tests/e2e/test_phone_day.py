@@ -17,7 +17,7 @@ from tests.e2e.phones import (
     paired,
     started,
 )
-from tests.e2e.stories import ASKING, LOOP, bash, held, when, word
+from tests.e2e.stories import LOOP, bash, held, when, word
 from tests.e2e.test_recipe_loop import LOOP as IMPLEMENT_AND_REVIEW
 from tests.e2e.test_recipe_loop import WALK
 from tests.fakes.model_server import ModelServer
@@ -69,33 +69,6 @@ async def test_a_day_from_the_first_words_to_a_recipe(
 
 
 @pytest.mark.parametrize("variant", VERSIONS)
-async def test_an_approval_is_given_on_one_phone_and_the_others_see_it_closed(
-    podium: PodiumDaemon, repo: GitRepo, model_server: ModelServer, variant: str
-) -> None:
-    model_server.load({"turns": [bash("echo ran >> made"), word("complete")]})
-    recipe = podium.machine.recipe("asking", ASKING)
-    url, key = await paired(podium)
-    _, other_key = await paired(podium)
-    async with Phone(url, key, variant) as phone, Phone(url, other_key, "ios") as other:
-        session = await started(phone, recipe, repo)
-        await other.until(lambda p: p.model.board.questions)
-        async with Phone(url, other_key, "ios") as late:
-            (question,) = late.model.board.questions.values()
-        assert question["input"]["command"] == "echo ran >> made"
-        await phone.until(lambda p: p.model.board.questions)
-        answer = {"question_id": question["question_id"], "answer": "allow"}
-        phone.send({"type": "answer_question", **answer})
-        await other.until(lambda p: p.model.board.closed)
-        closed = other.model.board.closed[question["question_id"]]
-        assert (closed["answer"], closed["closed"]) == ("allow", "answered")
-        other.send({"type": "answer_question", **answer, "answer": "deny"})
-        await other.until(lambda p: p.model.errors)
-        assert (await exited(phone, session))["class"] == "completed"
-        assert phone.faults == other.faults == late.faults == []
-    assert (repo.path / "made").read_text() == "ran\n"
-
-
-@pytest.mark.parametrize("variant", VERSIONS)
 async def test_a_recipe_is_steered_paused_resumed_and_left(
     podium: PodiumDaemon, repo: GitRepo, model_server: ModelServer, variant: str
 ) -> None:
@@ -132,22 +105,3 @@ async def test_a_recipe_is_steered_paused_resumed_and_left(
         everything = "".join(request.anywhere for request in model_server.requests)
         assert "Mind the gap." in everything and "And the step." in everything
         await agrees(podium, phone, session)
-
-
-async def test_recipes_can_be_switched_off_and_on_for_all_phones(
-    podium: PodiumDaemon, repo: GitRepo, model_server: ModelServer
-) -> None:
-    model_server.load({"default": word("complete")})
-    recipe = podium.machine.recipe("asking", ASKING)
-    url, key = await paired(podium)
-    async with Phone(url, key, "ios") as phone, Phone(url, key, "ios") as other:
-        off = {"type": "set_orchestration", "enabled": False}
-        assert (await phone.request(off, "available_recipes"))["recipes"] == []
-        await other.until(lambda p: p.model.counts["available_recipes"])
-        start = {"type": "start_recipe", "recipe_id": recipe, "working_directory": str(repo.path)}
-        await phone.request(start, "recipe_error")
-        on = {"type": "set_orchestration", "enabled": True}
-        assert (await other.request(on, "available_recipes"))["recipes"]
-        session = await started(phone, recipe, repo)
-        await exited(other, session)
-        assert phone.faults == other.faults == []

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from tests.e2e.daemon import PodiumDaemon
@@ -76,71 +74,3 @@ async def test_a_session_is_stopped_and_summed_up_and_goes_on(
         assert podium.machine.prompts(session, repo.path)[-1] == "And after that?"
         await agrees(podium, phone, session)
         assert phone.unsent(session) == [] and phone.faults == []
-
-
-async def test_two_phones_of_one_device_and_a_third_see_the_same(
-    podium: PodiumDaemon, repo: GitRepo, model_server: ModelServer
-) -> None:
-    """One was lost without a word and the gateway still believes in it."""
-    model_server.load(HELLO)
-    url, key = await paired(podium)
-    _, other_key = await paired(podium)
-    async with (
-        Phone(url, key, "ios") as phone,
-        Phone(url, key, "ios-0.4") as twin,
-        Phone(url, other_key, "ios") as third,
-    ):
-        session = await begun(phone, repo, "Hi.", "Hello.")
-        for each in (twin, third):
-            await each.open(session)
-        twin.stop_reading()
-        await third.say("From the third")
-        await phone.until(lambda p: len(p.texts(session)) == 4)
-        phone.cut()
-        twin.go_on_reading()
-        await twin.say("From the twin")
-        async with Phone(url, key, "ios") as again:
-            await again.open(session)
-            for each in (twin, third, again):
-                await each.until(lambda p: len(p.texts(session)) == 6)
-                await agrees(podium, each, session)
-                assert each.faults == [] and each.unsent(session) == []
-        devices = {row["name"]: row for row in await podium.rpc("gateway.devices")}
-        assert sorted(devices) == ["phone", "phone-2"]
-
-
-async def test_a_session_in_a_working_tree_of_its_own(
-    podium: PodiumDaemon, repo: GitRepo, model_server: ModelServer
-) -> None:
-    rules = [when("You are in a git worktree", {"text": "Ready."}), when("Go", {"text": "Gone."})]
-    model_server.load({"rules": rules})
-    url, key = await paired(podium)
-    async with Phone(url, key, "ios") as phone:
-        made = await phone.request(
-            {
-                "type": "create_worktree_session",
-                "session_name": "Fix the door",
-                "parent_directory": str(repo.path),
-            },
-            "worktree_session_created",
-            "worktree_session_error",
-        )
-        assert (made["success"], made["branch_name"]) == (True, "fix-the-door"), made
-        session = made["session_id"]
-        await phone.until(lambda p: session in p.model.ready_sessions)
-        await phone.open(session)
-        await heard(phone, session, "Ready.")
-        await phone.say("Go on")
-        await heard(phone, session, "Gone.")
-        tree = Path(made["worktree_path"])
-        assert podium.machine.prompts(session, tree)[-1] == "Go on"
-        assert phone.unsent(session) == [] and phone.faults == []
-        again = await phone.request(
-            {
-                "type": "create_worktree_session",
-                "session_name": "Fix the door",
-                "parent_directory": str(repo.path),
-            },
-            "worktree_session_error",
-        )
-        assert again["success"] is False

@@ -10,8 +10,8 @@ import pytest
 
 from tests.e2e.daemon import PodiumDaemon
 from tests.e2e.machine import GitRepo, Machine
-from tests.e2e.phones import begun, exited, heard, holding, paired, started
-from tests.e2e.stories import ASKING, LOOP, bash, held, when, word
+from tests.e2e.phones import begun, exited, heard, paired, started
+from tests.e2e.stories import ASKING, bash, when, word
 from tests.fakes.model_server import ModelServer
 from tests.phone.driver import AtOnce, Phone
 from tests.phone_app.fields import Json
@@ -23,20 +23,11 @@ SOUND = b"\1\0" * 24_000
 
 PIECES = [SOUND[at : at + 6000] for at in range(0, len(SOUND), 6000)]
 
-LONG = "Thinking about it. " * 20
-
 
 async def said(phone: Phone, session: str | None = None, **more: object) -> Json:
     """Say something; what it came to."""
     where = {} if session is None else {"session_id": session}
     return await phone.speak(SOUND, **where, **more)
-
-
-async def shows(phone: Phone, session: str, answer: str) -> None:
-    """A session that began with spoken words is opened, and shows the answer."""
-    await phone.until(lambda p: session in p.model.ready_sessions)
-    await phone.open(session)
-    await heard(phone, session, answer)
 
 
 @asynccontextmanager
@@ -86,20 +77,6 @@ async def test_a_spoken_prompt_is_answered_and_the_answer_spoken(
         assert phone.model.errors == []
 
 
-async def test_text_for_review_goes_nowhere(
-    machine: Machine, repo: GitRepo, model_server: ModelServer
-) -> None:
-    model_server.load({"default": {"text": "Morning."}})
-    machine.speech("Rename the session lock")
-    async with PodiumDaemon(machine) as podium, phone_of(podium) as phone:
-        session = await greeted(phone, repo, "Good morning", "Morning.")
-        told = await said(phone, session)
-        assert (told["text"], told["delivered"]) == ("Rename the session lock", False)
-        await phone.barrier()
-        assert machine.prompts(session, repo.path) == ["Good morning"]
-        assert (await podium.rpc("daemon.status"))["prompts_active"] == 0
-
-
 async def test_a_connection_that_is_cut_in_mid_sentence_loses_no_sound(
     machine: Machine, repo: GitRepo, model_server: ModelServer
 ) -> None:
@@ -147,43 +124,6 @@ async def test_a_daemon_that_is_killed_in_mid_sentence_hears_it_once(
         assert machine.prompts(session, repo.path) == ["Hello", "Go on please"]
 
 
-async def test_an_engine_that_dies_is_asked_once_more(
-    machine: Machine, repo: GitRepo, model_server: ModelServer
-) -> None:
-    model_server.load({"default": {"text": "Fine."}})
-    machine.speech("!engine", "Hello there", "!engine", "!engine")
-    async with PodiumDaemon(machine) as podium, phone_of(podium) as phone:
-        assert (await said(phone))["text"] == "Hello there"
-        told = await said(phone)
-        assert (told["type"], told["code"]) == ("voice_error", "engine_failed")
-        (kept,) = (machine.podium_home / "state" / "voice" / "kept").iterdir()
-        assert kept.name in told["message"] and kept.stat().st_size >= len(SOUND)
-
-
-async def test_two_phones_speak_at_once(
-    machine: Machine, repo: GitRepo, model_server: ModelServer
-) -> None:
-    rules = [when("First", {"text": "One."}), when("Second", {"text": "Two."})]
-    model_server.load({"rules": rules})
-    machine.speech("First of all", "Second of all")
-    async with (
-        PodiumDaemon(machine) as podium,
-        phone_of(podium) as phone,
-        phone_of(podium) as other,
-    ):
-        for each in (phone, other):
-            each.send({"type": "set_directory", "path": str(repo.path)})
-        mine = await phone.press(utterance_id="u", deliver="prompt")
-        theirs = await other.press(utterance_id="u", deliver="prompt")
-        for third in range(3):
-            await phone.utter(mine, SOUND[third::3])
-            await other.utter(theirs, SOUND[third::3])
-        told, others = await phone.release(mine), await other.release(theirs)
-        assert (told["text"], others["text"]) == ("First of all", "Second of all")
-        await shows(phone, told["session_id"], "One.")
-        await shows(other, others["session_id"], "Two.")
-
-
 async def test_an_approval_is_given_by_voice_and_a_risky_one_is_confirmed(
     machine: Machine, repo: GitRepo, model_server: ModelServer
 ) -> None:
@@ -213,16 +153,3 @@ async def test_an_approval_is_given_by_voice_and_a_risky_one_is_confirmed(
         assert answers == {"allow"}
         assert any("question" in text for _, text in phone.model.voice.said)
     assert (repo.path / "made").read_text() == "ran\n" and not (repo.path / "build").exists()
-
-
-async def test_stop_is_heard(machine: Machine, repo: GitRepo, model_server: ModelServer) -> None:
-    model_server.load({"rules": [when("Work", held(bash("true", LONG)), word("complete"))]})
-    machine.speech("Stop!")
-    async with PodiumDaemon(machine) as podium, phone_of(podium) as phone:
-        session = await started(phone, machine.recipe("loop", LOOP), repo)
-        await holding(model_server, "half")
-        told = await said(phone, session)
-        assert (told["command"], told["state"]) == ("stop", "applied")
-        await phone.until(lambda p: p.model.counts["recipe_paused"])
-        (run,) = await podium.rpc("runs.list", active=True)
-        assert run["status"] == "paused"

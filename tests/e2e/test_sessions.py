@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-from pathlib import Path
 
 import pytest
 
@@ -109,12 +108,3 @@ async def test_what_the_agent_itself_cleans_up_is_gone_and_not_lost_from_the_lis
     assert (await listed(podium, claude.session))["gone"] is False
     await podium.rpc("sessions.forget", session_id=old)
     assert (await podium.rpc("sessions.list"))["total"] == 1
-
-
-def _stats(directory: Path) -> dict[str, tuple[int, int, int]]:
-    """Inode, size and time of change of every file and directory."""
-    found = {}
-    for path in [directory, *directory.rglob("*")]:
-        stat = path.lstat()
-        found[str(path)] = (stat.st_ino, stat.st_size, stat.st_mtime_ns)
-    return found

@@ -1,36 +1,12 @@
 """How a phone gets in: hello, connect, connected, and what makes it give up for good."""
 
-import json
-
 import pytest
 
 from tests.phone.fake_gateway import KEY, SESSION, hello
 from tests.phone.handmade import CONNECTED, PONG, connected, feed, reasons, sent, types, without
 from tests.phone_app.fields import Json
 from tests.phone_app.model import PhoneModel
-from tests.phone_app.variants import ANDROID, IOS, IOS_04, REACT_NATIVE, VARIANTS, Variant
-
-
-@pytest.mark.parametrize(("variant", "version"), [(IOS, "0.5.0"), (IOS_04, "0.4.0")])
-def test_the_swift_app_announces_its_version(variant: Variant, version: str) -> None:
-    phone = PhoneModel(KEY, variant)
-
-    assert feed(phone, hello()) == [
-        {"type": "connect", "api_key": KEY, "protocol_version": version}
-    ]
-
-
-@pytest.mark.parametrize("variant", [ANDROID, REACT_NATIVE])
-def test_older_apps_announce_none_and_send_an_id(variant: Variant) -> None:
-    phone = PhoneModel(KEY, variant)
-
-    assert feed(phone, hello()) == [{"type": "connect", "api_key": KEY, "session_id": phone.own_id}]
-
-
-def test_a_limit_of_recent_sessions_goes_with_it() -> None:
-    phone = PhoneModel(KEY, recent_limit=7)
-
-    assert feed(phone, hello())[0]["recent_sessions_limit"] == 7
+from tests.phone_app.variants import ANDROID, IOS, IOS_04, VARIANTS, Variant
 
 
 @pytest.mark.parametrize(
@@ -43,14 +19,6 @@ def test_a_hello_of_an_unreadable_or_old_version_ends_it_for_the_swift_app(versi
     assert feed(phone, hello() | {"version": version}) == []
     assert phone.stopped == "upgrade required"
     assert reasons(phone) == [("hello", "version", "upgrade required, for good")]
-
-
-@pytest.mark.parametrize("version", ["0.4.0", "0.6.0", "1.0.0"])
-def test_a_hello_of_this_or_a_newer_version_is_answered(version: str) -> None:
-    phone = PhoneModel(KEY)
-
-    assert types(feed(phone, hello(version))) == ["connect"]
-    assert phone.faults == []
 
 
 @pytest.mark.parametrize("name", ["message", "version", "auth_version", "instructions"])
@@ -75,21 +43,6 @@ def test_a_second_hello_is_a_fault() -> None:
     assert reasons(phone) == [("hello", "type", "misread")]
 
 
-@pytest.mark.parametrize("variant", VARIANTS)
-def test_connected_lets_it_in(variant: str) -> None:
-    phone = connected(variant)
-
-    assert phone.connected
-    assert phone.faults == []
-
-
-def test_the_swift_app_asks_for_its_frame_size_at_once() -> None:
-    phone = PhoneModel(KEY)
-    feed(phone, hello())
-
-    assert feed(phone, CONNECTED) == [{"type": "set_max_message_size", "size_kb": 200}]
-
-
 @pytest.mark.parametrize(
     ("variant", "version", "by_offset", "faults"),
     [
@@ -112,14 +65,6 @@ def test_the_version_agreed_on_chooses_the_shapes(
     assert len(phone.faults) == faults
 
 
-def test_a_separate_connect_ack_may_carry_the_version() -> None:
-    phone = PhoneModel(KEY)
-    ack = {"type": "connect_ack", "negotiated_protocol_version": "0.5.0"}
-    feed(phone, hello(), ack, without(CONNECTED, "negotiated_protocol_version"))
-
-    assert phone.negotiated == (0, 5, 0)
-
-
 @pytest.mark.parametrize("change", [{"session_id": None}, {"message": None}])
 def test_the_kotlin_app_needs_its_id_back_and_a_message(change: Json) -> None:
     phone = PhoneModel(KEY, ANDROID)
@@ -127,14 +72,6 @@ def test_the_kotlin_app_needs_its_id_back_and_a_message(change: Json) -> None:
 
     assert not phone.connected
     assert [fault.effect for fault in phone.faults] == ["frame dropped"]
-
-
-def test_the_swift_app_needs_nothing_but_the_type() -> None:
-    phone = PhoneModel(KEY)
-    feed(phone, hello(), {"type": "connected"})
-
-    assert phone.connected
-    assert phone.faults == []
 
 
 def test_a_wrong_key_stops_it_for_good() -> None:
@@ -207,13 +144,6 @@ def test_what_is_no_frame_is_dropped(data: str | bytes) -> None:
 
     assert phone.received(data) is None
     assert [fault.effect for fault in phone.faults] == ["frame dropped"]
-
-
-def test_binary_frames_of_json_are_taken_too() -> None:
-    phone = connected()
-    phone.received(json.dumps({"type": "ack", "message": "done"}).encode())
-
-    assert phone.acks == ["done"]
 
 
 @pytest.mark.parametrize("variant", VARIANTS)

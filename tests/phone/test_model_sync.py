@@ -19,21 +19,6 @@ def told(seq: int, *texts: str, role: str = "assistant", complete: bool = True) 
     return history(SESSION, messages, seq + len(texts), complete=complete)
 
 
-def test_subscriptions_follow_the_screen() -> None:
-    phone = connected()
-    phone.sync.open(SESSION)
-    phone.sync.open(OTHER)
-    phone.sync.leave()
-
-    assert [(frame["type"], frame["session_id"]) for frame in sent(phone)] == [
-        ("subscribe", SESSION),
-        ("unsubscribe", SESSION),
-        ("subscribe", OTHER),
-        ("unsubscribe", OTHER),
-    ]
-    assert phone.sync.wanted == []
-
-
 def test_a_history_that_was_never_subscribed_to_is_a_fault() -> None:
     phone = connected()
     feed(phone, told(1, "a"))
@@ -66,64 +51,6 @@ def test_a_ping_of_before_proves_nothing() -> None:
 
     feed(phone, PONG, told(2, "b"))
     assert len(phone.faults) == 1
-
-
-def test_a_reload_subscribes_again_only_at_its_pong() -> None:
-    phone = connected()
-    phone.sync.open(SESSION)
-    feed(phone, told(1, "a"))
-    phone.sync.ping()
-    phone.sync.reload()
-    assert types(sent(phone))[-2:] == ["unsubscribe", "ping"]
-
-    assert feed(phone, PONG) == []
-    assert feed(phone, PONG)[0]["from_offset"] == 1
-    assert phone.faults == []
-
-
-def test_a_reload_that_is_cut_off_is_made_good_at_the_next_connection() -> None:
-    phone = connected()
-    phone.sync.open(SESSION)
-    phone.sync.reload()
-    phone.closed()
-
-    assert types(feed(phone, hello(), CONNECTED))[-1] == "subscribe"
-    assert phone.sync.wanted == [SESSION]
-
-
-def test_a_reload_is_forgotten_when_another_session_is_opened() -> None:
-    phone = connected()
-    phone.sync.open(SESSION)
-    phone.sync.reload()
-    phone.sync.open(OTHER)
-    sent(phone)
-    assert feed(phone, PONG) == []
-
-    phone.closed()
-    assert [one.get("session_id") for one in feed(phone, hello(), CONNECTED)][-1] == OTHER
-    assert phone.sync.wanted == [OTHER]
-
-
-def test_a_session_opened_again_in_the_midst_of_its_reload_is_asked_for_once() -> None:
-    phone = connected()
-    phone.sync.open(SESSION)
-    phone.sync.reload()
-    phone.sync.open(SESSION)
-    sent(phone)
-
-    assert feed(phone, PONG) == []
-
-
-def test_a_session_opened_again_before_the_pong_stays_subscribed() -> None:
-    phone = connected()
-    phone.sync.open(SESSION)
-    phone.sync.leave()
-    phone.sync.ping()
-    phone.sync.open(SESSION)
-    feed(phone, PONG, told(1, "a"))
-
-    assert phone.session(SESSION).texts == ["a"]
-    assert phone.faults == []
 
 
 def test_a_deleted_session_is_to_be_silent() -> None:
@@ -173,11 +100,6 @@ def test_a_known_session_is_resumed_and_an_empty_one_is_new() -> None:
     ]
 
 
-def test_a_prompt_needs_a_session_on_the_screen() -> None:
-    with pytest.raises(ValueError, match="no session is on the screen"):
-        connected().say("hello")
-
-
 @pytest.mark.parametrize("ready", [READY, DONE])
 def test_a_new_session_is_subscribed_to_when_it_is_ready(ready: Json) -> None:
     phone = connected()
@@ -187,14 +109,6 @@ def test_a_new_session_is_subscribed_to_when_it_is_ready(ready: Json) -> None:
 
     assert types(feed(phone, ready)) == ["subscribe"]
     assert feed(phone, ready) == []
-
-
-def test_a_session_that_is_not_on_the_screen_is_not_subscribed_to() -> None:
-    phone = connected()
-
-    assert feed(phone, READY, DONE) == []
-    assert phone.ready_sessions == [SESSION]
-    assert phone.turns_done[SESSION] == 1
 
 
 @BOTH

@@ -10,7 +10,6 @@ from tests.phone_app.fields import Json
 from tests.phone_app.model import PhoneModel
 
 READY: Json = {"type": "voice_ready", "utterance_id": "u", "next_frame": 0, "state": "ready"}
-AGAIN: Json = {"from_frame": 1}
 TRANSCRIPT: Json = {
     "type": "voice_transcript",
     "utterance_id": "u",
@@ -36,29 +35,6 @@ def piece(number: int, sound: bytes) -> bytes:
     return number.to_bytes(4, "big") + sound
 
 
-def test_pieces_wait_for_the_gateway_and_then_go_in_their_order() -> None:
-    phone = connected()
-    said = phone.voice.begin("u", "pcm16", sample_rate=16_000, deliver="prompt")
-    phone.voice.add(said, b"one")
-    start = {
-        "type": "voice_start",
-        "utterance_id": "u",
-        "format": "pcm16",
-        "sample_rate": 16_000,
-        "deliver": "prompt",
-    }
-    assert out(phone) == [start]
-    assert out(phone, READY) == [piece(0, b"one")]
-    phone.voice.add(said, b"two")
-    phone.voice.end(said)
-    end = {"type": "voice_end", "utterance_id": "u"}
-    assert out(phone) == [piece(1, b"two"), end]
-    partial = {"type": "voice_partial", "utterance_id": "u", "text": "go"}
-    assert out(phone, partial, TRANSCRIPT) == []
-    assert (said.partials, said.result, said.over) == (["go"], TRANSCRIPT, True)
-    assert phone.faults == []
-
-
 def test_a_sentence_goes_on_where_the_gateway_lost_it() -> None:
     phone = connected()
     said = phone.voice.begin("u", "ogg")
@@ -80,44 +56,6 @@ def test_a_sentence_goes_on_where_the_gateway_lost_it() -> None:
     wanted = [piece(1, b"b"), piece(2, b"c"), piece(3, b"d"), end]
     assert out(phone, READY | {"next_frame": 1}) == wanted
     assert phone.faults == []
-
-
-def test_what_the_gateway_lacks_is_sent_again_with_its_end() -> None:
-    phone = connected()
-    said = phone.voice.begin("u", "ogg")
-    for sound in (b"a", b"b"):
-        phone.voice.add(said, sound)
-    phone.voice.end(said)
-    end = {"type": "voice_end", "utterance_id": "u"}
-    out(phone)
-    assert out(phone, READY) == [piece(0, b"a"), piece(1, b"b"), end]
-    assert out(phone, READY | {"next_frame": 1}) == [piece(1, b"b"), end]
-
-
-def test_what_is_over_is_not_begun_again_unless_it_is_asked_for() -> None:
-    phone = connected()
-    for name in "uvw":
-        phone.voice.begin(name, "wav")
-    out(phone, TRANSCRIPT)
-    phone.voice.cancel(phone.voice.utterances["v"])
-    none = READY | {"utterance_id": "w", "state": "unavailable", "message": "Install it."}
-    assert out(phone, none) == [{"type": "voice_cancel", "utterance_id": "v"}]
-    phone.closed()
-    started = [one for one in out(phone, hello(), CONNECTED) if "utterance_id" in one]
-    assert started == []
-    phone.voice.again(phone.voice.utterances["u"])
-    assert out(phone) == [{"type": "voice_start", "utterance_id": "u", "format": "wav"}]
-
-
-def test_pieces_go_to_the_utterance_that_was_started_last() -> None:
-    phone = connected()
-    first = phone.voice.begin("u", "pcm16")
-    out(phone, READY)
-    phone.voice.begin("v", "pcm16")
-    out(phone, READY | {"utterance_id": "v"})
-    phone.voice.add(first, b"late")
-    assert out(phone) == [{"type": "voice_start", "utterance_id": "u", "format": "pcm16"} | AGAIN]
-    assert out(phone, READY) == [piece(0, b"late")]
 
 
 def test_what_an_app_would_misread_is_a_fault() -> None:
@@ -152,9 +90,3 @@ def test_what_an_app_would_misread_is_a_fault() -> None:
         ("voice_transcript", "language", "frame dropped"),
         ("voice_transcript", "utterance_id", "misread"),
     ]
-
-
-def test_words_to_be_said_aloud_are_kept() -> None:
-    phone = connected()
-    feed(phone, {"type": "speak", "session_id": SESSION, "text": "Done."})
-    assert phone.voice.said == [(SESSION, "Done.")]

@@ -25,18 +25,6 @@ def checked(machine: Machine) -> Callable[..., str]:
     return make
 
 
-async def test_a_check_that_passes_lets_the_outcome_stand(
-    machine: Machine, checked: Callable[..., str]
-) -> None:
-    async with running(machine) as daemon:
-        run_id = await daemon.start(checked("echo fine"))
-        (await daemon.turn()).complete()
-        assert (await daemon.ended(run_id))["exit"]["reason"] == "turn-complete"
-        [ended] = await daemon.events(run_id, "check.ended")
-        assert (ended["passed"], ended["exit_status"], ended["tail"]) == (True, 0, "fine\n")
-        assert Path(ended["log"]).read_text() == "fine\n"
-
-
 async def test_a_check_that_fails_ends_the_run_with_what_it_said(
     machine: Machine, checked: Callable[..., str]
 ) -> None:
