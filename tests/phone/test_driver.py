@@ -8,7 +8,8 @@ import trio.testing
 
 from tests.phone.driver import AtOnce, Phone, Refused
 from tests.phone.fake_gateway import KEY, OTHER, SESSION, fake_gateway
-from tests.phone_app.variants import VARIANTS
+from tests.phone_app.retry import Retry
+from tests.phone_app.variants import ANDROID, IOS, VARIANTS
 
 NUMBERED = ["ios", "ios-0.4"]
 
@@ -236,3 +237,35 @@ async def test_frames_of_ones_own_go_as_text_and_as_bytes() -> None:
 
     assert {"type": "odd"} in gateway.heard
     assert [one["type"] for one in heard] == ["pong"]
+
+
+# -- when the apps try again after a lost connection
+
+
+def delays(retry: Retry) -> list[float]:
+    return list(iter(retry.next, None))
+
+
+@pytest.mark.parametrize(("chance", "factor"), [(0.0, 0.75), (0.5, 1.0), (1.0, 1.25)])
+def test_the_swift_app_doubles_up_to_thirty_seconds_give_or_take_a_quarter(
+    chance: float, factor: float
+) -> None:
+    waited = delays(Retry(IOS, lambda: chance))
+
+    assert len(waited) == 20
+    assert waited[:7] == [max(1.0, base * factor) for base in (1, 2, 4, 8, 16, 30, 30)]
+
+
+def test_the_kotlin_app_tries_for_seventeen_minutes() -> None:
+    waited = delays(Retry(ANDROID, lambda: 0.0))
+
+    assert waited[:6] == [1, 2, 4, 8, 16, 30]
+    assert 16 * 60 < sum(waited) < 18 * 60
+
+
+def test_a_connection_or_a_person_begins_the_count_anew() -> None:
+    retry = Retry(IOS, lambda: 0.5)
+    delays(retry)
+    retry.reset()
+
+    assert retry.next() == 1.0

@@ -1,9 +1,18 @@
 """How a phone gets in: hello, connect, connected, and what makes it give up for good."""
 
-import pytest
+from __future__ import annotations
 
-from tests.phone.fake_gateway import KEY, SESSION, hello
+import copy
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.phone.fake_gateway import KEY, SESSION, hello, history, message
 from tests.phone.handmade import CONNECTED, PONG, connected, feed, reasons, sent, types, without
+from tests.phone.test_model_decoding import FRAMES, OUTPUT
 from tests.phone_app.fields import Json
 from tests.phone_app.model import PhoneModel
 from tests.phone_app.variants import ANDROID, IOS, IOS_04, VARIANTS, Variant
@@ -160,3 +169,154 @@ def test_a_frame_over_the_limit_of_the_apps_is_a_fault() -> None:
     feed(phone, {"type": "ack", "message": "x" * 256 * 1024})
 
     assert reasons(phone) == [("frame", "size", "frame dropped")]
+
+
+# -- an app that speaks: pieces in order, and a sentence that outlives a lost connection
+
+
+READY: Json = {"type": "voice_ready", "utterance_id": "u", "next_frame": 0, "state": "ready"}
+TRANSCRIPT: Json = {
+    "type": "voice_transcript",
+    "utterance_id": "u",
+    "text": "go on",
+    "language": "en",
+    "duration_ms": 800,
+    "latency_ms": 90,
+    "delivered": True,
+    "session_id": SESSION,
+}
+
+
+def out(phone: PhoneModel, *frames: Json) -> list[Json | bytes]:
+    """Hand in frames; everything the phone sends for them, pieces of speech too."""
+    for frame in frames:
+        phone.received(json.dumps(frame))
+    sent = list(phone.out)
+    phone.out.clear()
+    return sent
+
+
+def piece(number: int, sound: bytes) -> bytes:
+    return number.to_bytes(4, "big") + sound
+
+
+def test_a_sentence_goes_on_where_the_gateway_lost_it() -> None:
+    phone = connected()
+    said = phone.voice.begin("u", "ogg")
+    for sound in (b"a", b"b", b"c"):
+        phone.voice.add(said, sound)
+    out(phone, READY)
+    phone.closed()
+    phone.voice.add(said, b"d")
+    phone.voice.end(said)
+    assert out(phone) == []
+    again = out(phone, hello(), CONNECTED)
+    assert again[-1] == {
+        "type": "voice_start",
+        "utterance_id": "u",
+        "format": "ogg",
+        "from_frame": 4,
+    }
+    end = {"type": "voice_end", "utterance_id": "u"}
+    wanted = [piece(1, b"b"), piece(2, b"c"), piece(3, b"d"), end]
+    assert out(phone, READY | {"next_frame": 1}) == wanted
+    assert phone.faults == []
+
+
+def test_what_an_app_would_misread_is_a_fault() -> None:
+    phone = connected()
+    said = phone.voice.begin("u", "pcm16")
+    feed(
+        phone,
+        READY | {"utterance_id": "x"},
+        READY | {"state": "soon"},
+        READY | {"next_frame": 1},
+        READY | {"state": "unavailable"},
+    )
+    said.state = ""
+    command = {"type": "voice_command", "utterance_id": "u", "command": "stop", "read_back": ""}
+    feed(
+        phone,
+        TRANSCRIPT,
+        {"type": "voice_partial", "utterance_id": "u", "text": "late"},
+        command | {"state": "done"},
+        {"type": "voice_transcript", "utterance_id": "u", "text": "x"},
+        {"type": "voice_error", "utterance_id": None, "code": "invalid_frame", "message": "No."},
+    )
+    phone.voice.cancel(said)
+    feed(phone, TRANSCRIPT)
+    assert reasons(phone) == [
+        ("voice_ready", "utterance_id", "misread"),
+        ("voice_ready", "state", "misread"),
+        ("voice_ready", "next_frame", "misread"),
+        ("voice_ready", "message", "misread"),
+        ("voice_partial", "utterance_id", "misread"),
+        ("voice_command", "state", "misread"),
+        ("voice_transcript", "language", "frame dropped"),
+        ("voice_transcript", "utterance_id", "misread"),
+    ]
+
+
+# -- whatever a server sends, the phone itself never fails: it finds faults
+
+
+KNOWN: list[Json] = [
+    *({"type": kind, **frame} for kind, frame in FRAMES.items()),
+    OUTPUT,
+    hello(),
+    CONNECTED,
+    {"type": "pong"},
+    {"type": "connect_ack"},
+    {"type": "session_locked", "session_id": SESSION, "message": "busy"},
+    {"type": "session_updated", "session_id": SESSION, "messages": []},
+    {"type": "recipe_step_started", "session_id": SESSION, "step": "a", "step_count": 1},
+    {"type": "command_complete", "command_session_id": "cmd-1", "exit_code": 0, "duration_ms": 1},
+    history(SESSION, [message(SESSION, 1, "user", "a"), message(SESSION, 2, "assistant", "b")], 3),
+    history(SESSION, [], 1)
+    | {"gap": {"requested_last_seq": 1, "min_available_seq": 2, "reason": "pruned"}},
+    history(SESSION, [], 1) | {"file_replaced": True},
+]
+VALUES = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner),
+    max_leaves=6,
+)
+
+
+def places(value: Any) -> list[tuple[Any, Any]]:
+    """Every (holder, key) in a frame but its type."""
+    pairs = list(
+        value.items() if isinstance(value, dict) else enumerate(value)
+        if isinstance(value, list) else ()
+    )  # fmt: skip
+    own = [(value, key) for key, _ in pairs if key != "type"]
+    return own + [place for _, inner in pairs for place in places(inner)]
+
+
+@st.composite
+def spoilt(draw: st.DrawFn) -> Json:
+    """A known frame with one thing in it replaced or taken away."""
+    frame = copy.deepcopy(draw(st.sampled_from(KNOWN)))
+    found = places(frame)
+    if found:
+        holder, key = draw(st.sampled_from(found))
+        if isinstance(holder, dict) and draw(st.booleans()):
+            del holder[key]
+        else:
+            holder[key] = draw(VALUES)
+    return frame
+
+
+@given(st.sampled_from(sorted(VARIANTS)), st.lists(spoilt(), max_size=8))
+def test_no_frame_breaks_the_phone(variant: str, frames: list[Json]) -> None:
+    phone = connected(variant)
+    phone.sync.open(SESSION)
+    phone.say("hello")
+    for frame in frames:
+        phone.received(json.dumps(frame))
+
+    assert phone.counts.total() == len(frames) + 2
