@@ -111,7 +111,7 @@ def test_up_starts_a_daemon_of_its_own_session_and_tells_where_it_is(home: Home)
     assert "--detached" in status["argv"]
 
 
-def test_up_leaves_a_running_daemon_alone(home: Home) -> None:
+def test_up_leaves_a_running_daemon_alone_and_says_that_its_configuration_stays(home: Home) -> None:
     home.podium("up")
     before = json.loads(home.podium("rpc", "daemon.status").stdout)["pid"]
 
@@ -119,10 +119,6 @@ def test_up_leaves_a_running_daemon_alone(home: Home) -> None:
 
     assert done.returncode == 0
     assert done.stdout.startswith(f"Podium is already running: pid {before}, ")
-
-
-def test_up_says_that_the_configuration_of_a_running_daemon_stays(home: Home) -> None:
-    home.podium("up")
 
     done = home.podium("up", "--config", "other.toml")
 

@@ -7,6 +7,7 @@ import pytest
 
 from tests.client.fake_daemon import FakeDaemon, environment
 from tests.client.test_views import STATUS
+from tests.long import sampled
 from tests.patience import HANG_SECONDS
 
 FULL = "podium: No space left on device.\n"
@@ -25,7 +26,9 @@ def shell(daemon: FakeDaemon, command: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-@pytest.mark.parametrize("command", ["status", "status --json", "runs --all", "--help", "up"])
+@pytest.mark.parametrize(
+    "command", sampled(["status", "--help", "status --json", "runs --all", "up"], 2)
+)
 def test_closed_outputs_cost_only_the_words(daemon: FakeDaemon, command: str) -> None:
     daemon.answers |= {"daemon.status": STATUS, "runs.list": []}
     for closed in (">&-", "2>&-", "<&-", ">&- 2>&- <&-"):

@@ -186,8 +186,7 @@ def _the_place_is_a_pipe(place: Path) -> None:
             _the_place_is_a_circle,
             _the_place_is_the_users_home,
             _the_place_is_a_pipe,
-        ],
-        3,
+        ]
     ),
 )
 async def test_a_clone_made_to_hold_the_daemon_up_is_looked_at_quickly(
@@ -212,8 +211,8 @@ async def test_a_clone_made_to_hold_the_daemon_up_is_looked_at_quickly(
 
 
 ARGUMENTS = [
-    "",
     "$(touch canary) `touch canary` ; touch canary & touch canary | touch canary",
+    "",
     "two words",
     'it\'s "quoted"',
     "${HOME} $HOME ~ * ? [a] {a,b} !!",
@@ -248,7 +247,7 @@ on.turn-complete.exit = "turn-complete"
 
 
 @pytest.mark.parametrize("kind", ["checked", "commanded", "called"])
-@pytest.mark.parametrize("value", sampled(ARGUMENTS, 2))
+@pytest.mark.parametrize("value", sampled(ARGUMENTS))
 async def test_a_parameter_stays_one_argument_and_is_never_read_again(
     machine: Machine, value: str, kind: str
 ) -> None:
