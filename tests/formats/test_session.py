@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from podiumd.formats.session import (
     TIPS_LIMIT,
     Cursor,
+    NoFormat,
     Summary,
     identity_of,
     identity_of_line,
@@ -40,6 +41,13 @@ def test_a_better_title_stands_and_a_later_one_of_its_rank_replaces_it() -> None
     ]:
         summary.entitle(title, rank)
         assert summary.title == now
+
+
+def test_in_a_file_of_an_agent_that_nobody_knows_lines_are_counted_and_no_message_found() -> None:
+    summary, line = Summary(), b'{"type": "user"}\n'
+    NoFormat().fold(summary, line * 2)
+    assert summary.lines == 2
+    assert NoFormat().entries(Cursor(), line) == [] and NoFormat().message(line) is None
 
 
 @pytest.mark.parametrize(

@@ -18,6 +18,17 @@ from tests.core.looped import Looped, read
 from tests.plain import shown
 
 
+def test_a_prompt_that_has_not_ended_is_told_by_its_words() -> None:
+    state = Play(None, text="Mend the gate").state
+    assert shown(views.prompt_view, state) == {
+        "run_id": RUN,
+        "name": "Mend the gate",
+        "session_id": SESSION,
+        "status": "queued",
+        "started_at": views.run_view(state).started_at,
+    }
+
+
 def test_a_run_that_has_just_begun() -> None:
     recipe = a_recipe(limits=Limits(max_total_steps=7))
 
