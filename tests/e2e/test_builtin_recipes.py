@@ -17,8 +17,6 @@ pytestmark = pytest.mark.claude
 
 Walk = Sequence[tuple[str, str]]
 
-FINDING = "1. [high] shop.py:1: the price is 0, so customers pay nothing; it has to be 2."
-ANSWER = "1. fixed: the price in shop.py is 2."
 NEXT_TASK = "Run bd ready and implement the next task"
 DESIGN = "docs/design/shop.md"
 DESIGN_AT = f"Design document: {DESIGN}"
@@ -85,34 +83,6 @@ async def test_task_after_task_is_implemented_reviewed_and_committed_until_none_
     firsts = [asked for asked in model_server.requests if asked.prompt.startswith(NEXT_TASK)]
     assert len({asked.session for asked in firsts}) == 3
     assert "TODO" in firsts[0].prompt and "The shop." not in firsts[-1].anywhere
-
-
-async def test_changes_in_the_tree_are_reviewed_by_a_fresh_eye_fixed_and_committed(
-    podium: PodiumDaemon, repo: GitRepo, model_server: ModelServer
-) -> None:
-    shop = repo.path / "shop.py"
-    shop.write_text("price = 0\n")
-    review = "Review the uncommitted changes"
-    rules = [
-        once(review, bash("git status --short; cat shop.py"), word("issues-found", FINDING)),
-        when(review, word("no-issues")),
-        when("Fix what the review", bash("echo 'price = 2' > shop.py"), word("complete", ANSWER)),
-        when("Commit the reviewed", commit("Open a shop", "shop.py"), word("committed")),
-    ]
-    model_server.load({"rules": rules})
-    walk = [
-        ("code-review", "issues-found"),
-        ("fix", "complete"),
-        ("code-review", "no-issues"),
-        ("commit", "committed"),
-    ]
-    run = await walked(podium, "review-and-commit", repo, walk)
-    assert ended(run) == ("changes-committed", "completed", "Changes reviewed and committed")
-    assert repo.git("show", "HEAD:shop.py") == "price = 2"
-    (fix,) = {a.prompt for a in model_server.requests if a.prompt.startswith("Fix what")}
-    second = [a for a in model_server.requests if a.prompt.startswith(review)][-1]
-    assert FINDING in fix and ANSWER in second.prompt
-    assert FINDING not in second.anywhere, "the second review knows the answers, not the findings"
 
 
 async def test_a_design_is_written_refined_and_broken_down_into_tasks(
@@ -228,22 +198,3 @@ async def test_conflicts_that_need_a_person_leave_the_branch_as_it_was(
     run = await walked(podium, "rebase", repo, [("rebase", "conflicts-unresolvable")])
     assert ended(run)[:2] == ("conflicts-require-human-intervention", "blocked")
     assert repo.head == before and repo.git("status", "--porcelain") == ""
-
-
-async def test_a_retrospective_looks_back_on_its_session_and_can_only_read(
-    podium: PodiumDaemon, repo: GitRepo, model_server: ModelServer
-) -> None:
-    rules = [
-        when("Open a shop", {"text": "The tests took an hour."}),
-        when("Look back", bash("touch made"), word("complete", "1. The tests took an hour.")),
-    ]
-    model_server.load({"rules": rules})
-    prompt = {"text": "Open a shop", "working_directory": str(repo.path), "wait": True}
-    turn = await podium.rpc("sessions.prompt", **prompt)
-    walk = [("reflect", "complete")]
-    run = await walked(podium, "retrospective", repo, walk, session_id=turn["session_id"])
-    assert ended(run) == ("retrospective-complete", "completed", "Retrospective complete")
-    asked = model_server.requests[-1]
-    assert "The tests took an hour." in asked.anywhere
-    assert "No such tool available: Bash" in asked.result, "shown for the cache's sake, but refused"
-    assert repo.subjects == ["Begin"] and repo.git("status", "--porcelain") == ""

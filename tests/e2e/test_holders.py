@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.e2e.daemon import PodiumDaemon, gone
-from tests.e2e.machine import GitRepo, Machine
+from tests.e2e.machine import GitRepo
 from tests.e2e.stories import LOOP, held, when, word
 from tests.e2e.terminal import ask_alone, terminal
 from tests.fakes.model_server import ModelServer
@@ -74,36 +74,3 @@ async def test_what_somebody_else_wrote_into_the_session_is_asked_about(
         "Behind your back.",
         "Review it.",
     ]
-
-
-async def test_another_daemon_of_the_same_person_is_told_who_works_there(
-    podium: PodiumDaemon, repo: GitRepo, model_server: ModelServer
-) -> None:
-    """A second daemon has all its own but the locks, which lie in the person's home."""
-    rules = [when("Work", word("complete")), when("Review", held(word("no-issues", "So. " * 50)))]
-    model_server.load({"rules": rules})
-    first = podium.machine
-    link = first.root / "also-home"  # the same home by another name tells their processes apart
-    link.symlink_to(first.home)
-    second = Machine(first.root / "second", link, first.claude, model_server)
-    second.set_up()
-    second.configure()
-    start = {"recipe": second.recipe("loop", LOOP), "working_directory": str(repo.path)}
-    async with (
-        PodiumDaemon(second) as other,
-        podium.running(first.recipe("loop", LOOP), repo.path) as feed,
-    ):
-        run_id, session = feed.seen[0]["run_id"], feed.seen[0]["session_id"]
-        await holding(model_server, "half")
-        refusals = [
-            await other.refused("runs.start", **start),
-            await other.refused("sessions.prompt", text="Hi.", session_id=session),
-        ]
-        assert [refusal.code for refusal in refusals] == [-32001, -32001]
-        assert {refusal.data["holder"].get("id") for refusal in refusals} == {run_id}
-        locks = await other.rpc("sessions.locks")
-        assert [lock["holder"].get("id") for lock in locks] == [run_id, run_id]
-        model_server.release("half")
-        await feed.end()
-        run = await other.rpc("runs.start", **start)
-        assert (await other.ended(run["run_id"]))["exit"]["reason"] == "turn-complete"

@@ -15,9 +15,8 @@ from tests.e2e.phones import (
     heard,
     holding,
     paired,
-    started,
 )
-from tests.e2e.stories import ASKING, LOOP, bash, held, when, word
+from tests.e2e.stories import ASKING, held, when, word
 from tests.e2e.terminal import ask_alone, begin_alone
 from tests.e2e.test_recipe_loop import LOOP as IMPLEMENT_AND_REVIEW
 from tests.e2e.test_recipe_loop import WALK
@@ -68,45 +67,6 @@ async def test_a_day_from_the_first_words_to_a_recipe(
         await agrees(podium, phone, session)
         assert phone.faults == []
     assert repo.subjects == ["Open a shop", "Begin"]
-
-
-@pytest.mark.parametrize("variant", VERSIONS)
-async def test_a_recipe_is_steered_paused_resumed_and_left(
-    podium: PodiumDaemon, repo: GitRepo, model_server: ModelServer, variant: str
-) -> None:
-    rules = [
-        when("Work", held(bash("true", LONG)), word("complete")),
-        when("Review", held(word("no-issues", LONG), "review")),
-        when("Just", {"text": "Talking."}),
-    ]
-    model_server.load({"rules": rules})
-    url, key = await paired(podium)
-    async with Phone(url, key, variant) as phone:
-        session = await started(phone, podium.machine.recipe("loop", LOOP), repo)
-        await holding(model_server, "half")
-        await phone.open(session)
-        steered = await asked(phone, "steer", session, "steer_result", text="Mind the gap.")
-        assert steered["state"] == "queued"
-        await phone.say("And the step.")
-        assert phone.model.acks[-1] in (
-            "Delivered into the running turn",
-            "Queued: the recipe's next prompt carries it",
-        ), phone.describe()
-        phone.send(of_session("pause_recipe", session))
-        await phone.barrier()
-        model_server.release("half")
-        await phone.until(lambda p: p.model.counts["recipe_paused"])
-        await asked(phone, "resume_recipe", session, "recipe_resumed")
-        await holding(model_server, "review")
-        phone.send(of_session("exit_recipe", session))
-        assert (await exited(phone, session))["reason"] == "user-requested"
-        await phone.say("Just talk.")
-        await heard(phone, session, "Talking.")
-        said = podium.machine.prompts(session, repo.path)
-        assert said[-1] == "Just talk." and phone.faults == []
-        everything = "".join(request.anywhere for request in model_server.requests)
-        assert "Mind the gap." in everything and "And the step." in everything
-        await agrees(podium, phone, session)
 
 
 # -- older apps on the real agent: what their shapes allow, and nothing that they stumble over

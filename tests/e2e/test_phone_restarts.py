@@ -22,7 +22,6 @@ from tests.e2e.phones import (
 from tests.e2e.stories import ASKING, LOOP, bash, held, when, word
 from tests.fakes.model_server import ModelServer
 from tests.phone.driver import Phone
-from tests.phone_app.requests import of_session
 
 pytestmark = pytest.mark.claude
 
@@ -100,26 +99,6 @@ async def test_the_daemon_ends_in_the_middle_of_a_recipe_which_goes_on(
         assert phone.model.board.active == {} and phone.faults == []
 
 
-@pytest.mark.parametrize("number", ENDS)
-async def test_an_open_question_is_asked_again_by_the_next_daemon(
-    podium: PodiumDaemon, repo: GitRepo, model_server: ModelServer, number: signal.Signals
-) -> None:
-    model_server.load({"turns": [bash("echo ran >> made"), word("complete")]})
-    url, key = await paired(podium)
-    async with Phone(url, key, "ios") as phone:
-        session = await started(phone, podium.machine.recipe("asking", ASKING), repo)
-        await phone.until(lambda p: p.model.board.questions)
-        (question,) = phone.model.board.questions
-        phone.model.board.questions.clear()
-        await podium.restart(number)
-        await back(podium, phone)
-        assert list(phone.model.board.questions) == [question]
-        phone.send({"type": "answer_question", "question_id": question, "answer": "allow"})
-        assert (await exited(phone, session))["class"] == "completed"
-        assert phone.model.board.questions == {} and phone.faults == []
-    assert (repo.path / "made").read_text() == "ran\n"
-
-
 async def test_an_answer_given_just_before_a_kill_is_not_lost(
     podium: PodiumDaemon, repo: GitRepo, model_server: ModelServer
 ) -> None:
@@ -137,28 +116,3 @@ async def test_an_answer_given_just_before_a_kill_is_not_lost(
         assert (await exited(phone, session))["class"] == "completed"
         assert phone.model.counts["question"] == 1 and phone.faults == []
     assert (repo.path / "made").read_text() == "ran\n"
-
-
-async def test_a_recipe_that_ended_while_nobody_was_there_is_told(
-    podium: PodiumDaemon, repo: GitRepo, model_server: ModelServer
-) -> None:
-    """The phone was put away, the daemon died, and the agent came to its end alone."""
-    model_server.load({"turns": [held(word("blocked", LONG))]})
-    url, key = await paired(podium)
-    async with Phone(url, key, "ios") as phone:
-        session = await started(phone, podium.machine.recipe("loop", LOOP), repo)
-        await holding(model_server, "half")
-        await phone.background()
-        await podium.kill9()
-        model_server.release("half")
-        await podium.start()
-        runs = await podium.rpc("runs.list")
-        await podium.ended(runs[0]["run_id"])
-        await back(podium, phone)
-        told = await exited(phone, session)
-        assert (told["reason"], told["class"]) == ("implementation-blocked", "blocked")
-        await phone.until(lambda p: p.model.board.active == {})
-        phone.send(of_session("exit_recipe", session))
-        await phone.until(lambda p: len(p.model.board.exited) == 2)
-        assert phone.model.board.exited[1]["reason"] == "user-requested"
-        assert phone.faults == []

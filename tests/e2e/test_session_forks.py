@@ -57,35 +57,6 @@ async def test_two_writers_outside_podium_are_shown_as_a_fork(
     assert "continues from message 2" in shown
 
 
-async def test_two_prompts_through_podium_leave_the_session_a_line(
-    podium: PodiumDaemon, repo: GitRepo, model_server: ModelServer
-) -> None:
-    rules = [when("Of one", held({"text": LONG})), when("Of two", {"text": "Now you."})]
-    model_server.load({"rules": rules, "default": {"text": "Hello."}})
-    first = await podium.rpc(
-        "sessions.prompt", text="First.", working_directory=str(repo.path), wait=True
-    )
-    session = first["session_id"]
-    one = await podium.rpc("sessions.prompt", text="Of one.", session_id=session)
-    await holding(model_server, "half")
-    (row,) = (await podium.rpc("sessions.list"))["sessions"]
-    assert (row["holder"]["kind"], row["holder"]["id"]) == ("prompt", one["run_id"])
-    two = {"text": "Of two.", "session_id": session}
-    refusal = await podium.refused("sessions.prompt", **two)
-    assert (refusal.code, refusal.data["holder"]["id"]) == (-32001, one["run_id"])
-    model_server.release("half")
-    await podium.ended(one["run_id"])
-    await podium.rpc("sessions.prompt", **two, wait=True)
-    async with subscribed(podium, session) as conversation:
-        messages = await conversation.until(6)
-    texts = ["First.", "Hello.", "Of one.", LONG, "Of two.", "Now you."]
-    assert [message["text"] for message in messages] == texts
-    assert not any("forks_from" in message for message in messages)
-    lines = podium.machine.transcript(session, repo.path)
-    uuids = [message["uuid"] for message in messages]
-    assert [parent_message(lines, uuid) for uuid in uuids] == [None, *uuids[:-1]]
-
-
 def parent_message(lines: list[bytes], uuid: str) -> str | None:
     """The message that a message follows in the tree of records; ``None``: it is the first."""
     records = {record.get("uuid"): record for record in map(json.loads, lines)}

@@ -6,12 +6,10 @@ import json
 import shutil
 
 import pytest
-import trio
 
 from tests.e2e.conversations import in_short, listed, recorded, subscribed
 from tests.e2e.daemon import PodiumDaemon
 from tests.e2e.machine import GitRepo
-from tests.e2e.rpc_client import Json, connected
 from tests.e2e.stories import LOOP, held, when, word
 from tests.e2e.terminal import ask_alone, begin_alone, terminal
 from tests.fakes.model_server import ModelServer
@@ -187,37 +185,3 @@ async def test_a_recipe_asks_before_it_goes_on_top_of_a_persons_words(
     said = [m["text"].partition("\n")[0] for m in messages if m["role"] == "user" and m["text"]]
     assert said == ["Work on it.", "Behind-your-back", "Review it."]
     assert not any("forks_from" in message for message in messages)
-
-
-async def test_a_plain_prompt_asks_too(
-    podium: PodiumDaemon, repo: GitRepo, model_server: ModelServer
-) -> None:
-    rules = [when("Behind", {"text": "Noted."})]
-    model_server.load({"rules": rules, "default": {"text": "Hello."}})
-    first = await podium.rpc(
-        "sessions.prompt", text="Hi.", working_directory=str(repo.path), wait=True
-    )
-    session = first["session_id"]
-    await say_in_a_terminal(podium, session, repo, "Behind-your-back", holder="foreign")
-    turns: list[Json] = []
-
-    async def prompt(text: str) -> None:
-        asked = {"text": text, "session_id": session, "wait": True}
-        turns.append(await podium.rpc("sessions.prompt", **asked))
-
-    async with connected(podium.machine.socket) as connection, trio.open_nursery() as nursery:
-        await connection.call("events.subscribe", {"types": ["question.opened"]})
-        nursery.start_soon(prompt, "Hi again.")
-        question = (await connection.notification())["data"]
-        assert question["kind"] == "recover" and "Somebody else" in question["text"]
-        assert len(model_server.requests) == 2, "nothing is sent before the answer"
-        answer = {"question_id": question["question_id"], "answer": "continue"}
-        await podium.rpc("questions.answer", **answer)
-    await prompt("And again.")  # what was accepted once is not asked about twice
-    assert [turn["text"] for turn in turns] == ["Hello.", "Hello."]
-    assert podium.machine.prompts(session, repo.path) == [
-        "Hi.",
-        "Behind-your-back",
-        "Hi again.",
-        "And again.",
-    ]
