@@ -5,7 +5,6 @@ from __future__ import annotations
 import fcntl
 import os
 import signal
-from pathlib import Path
 
 import pytest
 import trio
@@ -64,27 +63,6 @@ async def test_a_turn_that_was_let_go_runs_on_with_its_lease_and_is_taken_up(
     said = [e for e in [*seen, *events] if isinstance(e, Output) and e.kind == "text"]
     assert "".join(e.delta for e in said if not e.again) == "firstlast"
     assert [e.delta for e in said if e.again] == ["first"]
-
-
-@pytest.mark.long(
-    "tests/drivers/test_claude_settle.py::test_a_result_is_finished_with_the_mark_of_the_transcript"
-)
-async def test_a_turn_that_finished_alone_is_taken_up_and_judged(
-    claude: ClaudeDriver, rig: Rig, server: ModelServer, watch: SpoolWatch
-) -> None:
-    server.load({"turns": [{"text": "the answer", "hold": "half"}]})
-    request = rig.request()
-    async with claude.turn(request) as turn:
-        events = [await anext(turn)]
-        await in_thread(server.wait_holding, "half")
-        await turn.leave()
-    server.release("half")
-    spool = Path(request.directory, "out.jsonl")
-    await until(watch, spool.parent, lambda: b'"idle"' in spool.read_bytes())
-    with trio.fail_after(HANG_SECONDS):
-        async with claude.reattach(rig.pending(request, started(events))) as again:
-            await follow(again)
-    assert again.report.kind == "done" and again.report.result_text == "the answer"
 
 
 async def test_an_agent_killed_while_the_model_answers_is_absent_and_its_prompt_runs_once_more(

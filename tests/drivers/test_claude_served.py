@@ -9,9 +9,9 @@ import pytest
 import trio
 
 from podiumd.agents.claude.driver import ClaudeDriver
-from podiumd.drivers.base import HookPoint, HookRaised, ToolCalled, Turn, TurnEvent
-from podiumd.drivers.spool import SpoolWatch, watch_spools
-from tests.drivers.rig import Rig, approvals, bash, follow, play, started, until
+from podiumd.drivers.base import HookPoint, ToolCalled, Turn, TurnEvent
+from podiumd.drivers.spool import watch_spools
+from tests.drivers.rig import Rig, approvals, bash, play, started, until
 from tests.drivers.serving import ASK, EVERY_TOOL, SAVE, Podium, call, save
 from tests.fakes.model_server import ModelServer
 from tests.patience import HANG_SECONDS
@@ -92,15 +92,6 @@ async def test_podiums_tools_are_never_asked_for(
     assert approvals(events) == [] and len(podium.done) == 1
 
 
-async def test_a_call_of_more_than_a_mebibyte_is_refused_and_the_turn_goes_on(
-    claude: ClaudeDriver, rig: Rig, server: ModelServer, podium: Podium
-) -> None:
-    server.load({"turns": [save("x" * (1 << 20)), {"text": "In a file, then."}]})
-    turn, events = await play(claude, rig.request(served=(SAVE,)), podium)
-    assert calls(events) == [] and turn.report.kind == "done"
-    assert "at most 1048576 are taken: put it into a file" in server.requests[1].result
-
-
 async def test_each_turn_of_a_session_has_its_own_system_text_and_tools(
     claude: ClaudeDriver, rig: Rig, server: ModelServer, podium: Podium
 ) -> None:
@@ -121,64 +112,6 @@ async def test_each_turn_of_a_session_has_its_own_system_text_and_tools(
         for request in server.requests
     ]
     assert seen == [(["ALPHA"], ["mcp__podium__save"]), (["BETA"], ["mcp__podium__ask"]), ([], [])]
-
-
-async def test_a_call_that_waits_is_answered_by_the_next_daemon(
-    claude: ClaudeDriver, rig: Rig, server: ModelServer, podium: Podium
-) -> None:
-    server.load({"turns": [save("x", "Noting."), {"text": "Noted."}]})
-    request = rig.request(served=(SAVE,))
-    seen: list[TurnEvent] = []
-    async with claude.turn(request) as turn:
-        async for event in turn:
-            seen.append(event)
-            if isinstance(event, ToolCalled):
-                await turn.leave()
-    pending = rig.pending(request, started(seen), served=(SAVE,))
-    with trio.fail_after(HANG_SECONDS):
-        async with claude.reattach(pending) as again:
-            events = await follow(again, podium)
-    assert calls(events) == calls(seen) and len(podium.done) == 1
-    assert server.requests[1].result == "Saved x."
-    assert again.report.kind == "done" and again.report.texts == ("Noting.", "Noted.")
-
-
-async def test_an_answered_call_is_not_told_again(
-    claude: ClaudeDriver, rig: Rig, server: ModelServer, podium: Podium
-) -> None:
-    server.load({"turns": [save("x"), {"text": "Noted.", "hold": "half"}]})
-    request = rig.request(served=(SAVE,))
-    async with claude.turn(request) as turn:
-        seen: list[TurnEvent] = []
-        async for event in turn:
-            seen.append(event)
-            await podium(turn, event)
-            if "tool_result" in [getattr(one, "kind", "") for one in seen]:
-                await turn.leave()
-    server.release("half")
-    pending = rig.pending(request, started(seen), served=(SAVE,))
-    with trio.fail_after(HANG_SECONDS):
-        async with claude.reattach(pending) as again:
-            events = await follow(again, podium)
-        assert not await again.reply_tool(calls(seen)[0].call_id, "again", success=True)
-    assert calls(events) == [] and again.report.kind == "done"
-
-
-async def test_an_agent_that_greeted_nobody_is_greeted_by_the_next_daemon(
-    claude: ClaudeDriver, rig: Rig, server: ModelServer, podium: Podium, watch: SpoolWatch
-) -> None:
-    server.load({"turns": [save("x"), {"text": "Noted."}]})
-    request = rig.request(served=(SAVE,))
-    async with claude.turn(request) as turn:
-        first = started([await anext(turn)])
-        await turn.leave()
-    spool = Path(request.directory, "out.jsonl")
-    await until(watch, spool.parent, lambda: b'"initialize"' in spool.read_bytes())
-    pending = rig.pending(request, first, served=(SAVE,))
-    with trio.fail_after(HANG_SECONDS):
-        async with claude.reattach(pending) as again:
-            await follow(again, podium)
-    assert again.report.kind == "done" and len(podium.done) == 1
 
 
 async def test_a_turn_that_is_ended_in_the_greeting_ends_in_order(
@@ -264,25 +197,6 @@ async def test_what_an_after_tool_hook_says_reaches_the_model_and_the_deed_stand
     assert (rig.work / "made").exists()
     assert "touch made it was" in server.requests[1].anywhere
     assert "exit 3 it was" in server.requests[2].anywhere
-
-
-async def test_a_hook_that_waits_is_settled_by_the_next_daemon(
-    claude: ClaudeDriver, rig: Rig, server: ModelServer
-) -> None:
-    server.load({"turns": [bash("touch made"), {"text": "Then not."}]})
-    request = rig.request(hooks=EVERY_TOOL, allow=("Bash",))
-    seen: list[TurnEvent] = []
-    async with claude.turn(request) as turn:
-        async for event in turn:
-            seen.append(event)
-            if isinstance(event, HookRaised):
-                await turn.leave()
-    podium = Podium(rig.root / "calls", lambda hook: "Not now.")
-    with trio.fail_after(HANG_SECONDS):
-        async with claude.reattach(rig.pending(request, started(seen))) as again:
-            await follow(again, podium)
-    assert podium.hooks == [seen[-1]] and not (rig.work / "made").exists()
-    assert again.report.kind == "done"
 
 
 async def test_tools_that_the_persons_settings_forbid_are_told_of(
