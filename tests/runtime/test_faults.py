@@ -27,7 +27,7 @@ from podiumd.store.errors import StoreError
 from podiumd.tools import failpoints
 from tests.plain import reason
 from tests.runtime.harness import Daemon, Machine, fields_of, running
-from tests.store.test_disk_faults import files_no_larger_than
+from tests.store.test_writer import files_no_larger_than
 
 
 @pytest.fixture

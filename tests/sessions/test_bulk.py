@@ -2,38 +2,48 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Sequence
 from io import BytesIO
 from pathlib import Path
+from threading import Event
+from typing import Any
 
 import pytest
 import trio
 
 from podiumd.formats.session_formats import FORMATS
-from podiumd.sessions.index import bulk, bulk_worker
-from podiumd.sessions.index.bulk import batches_of, bulk_reader
+from podiumd.sessions.index import bulk, bulk_worker, compare, follower, table
+from podiumd.sessions.index.bulk import BATCH_FILES, batches_of, bulk_reader, packed, unpacked
 from podiumd.sessions.index.bulk_worker import Answer, Request, framed, read_all, serve
-from podiumd.sessions.index.tree import Found
+from podiumd.sessions.index.compare import changed
+from podiumd.sessions.index.database import Index
+from podiumd.sessions.index.tree import Found, Known
 from podiumd.sessions.index.tree import Root as TreeRoot
-from podiumd.sessions.index.walk import walk
+from podiumd.sessions.index.walk import Tree, walk
 from podiumd.tools.process.processes import Identity, identity_of, wait_gone
 from tests.patience import HANG_SECONDS
-from tests.sessions.service import bytes_path, complaints
+from tests.sessions.service import Home, bytes_path, complaints
 from tests.sessions.support import append, find, line, lines, read, session_id
 
 TOLD = "Session files are read in the daemon itself"
 
 DIES = "pass"
+
 DIES_IN_ITS_ANSWER = "import sys; sys.stdin.buffer.read(4); sys.stdout.buffer.write(b'\\0\\0')"
+
 HANGS = "import signal; signal.pause()"
+
 TALKS_NONSENSE = (
     "import sys; sys.stdin.buffer.read(4); sys.stdout.buffer.write(b'\\0\\0\\0\\x01?');"
     "sys.stdout.flush(); sys.stdin.buffer.read()"
 )
+
 NEVER_ENDS = "import sys; sys.stdin.buffer.read(4); sys.stdout.buffer.write(b'\\xff' * 99)"
 
 
@@ -312,3 +322,134 @@ def test_it_ends_when_nobody_listens(work: Request) -> None:
     with open(writing, "wb", buffering=0) as sink:
         serve(requests, sink)
     assert requests.read(1) != b""  # the second was not even read
+
+
+# -- sweeps that read in processes of their own ----------------------------------------------
+
+
+@pytest.mark.parametrize(("worthwhile", "processes"), [(1, 2), (10**9, 0)])
+async def test_a_sweep_with_much_to_read_has_processes(
+    home: Home,
+    monkeypatch: pytest.MonkeyPatch,
+    started: list[trio.Process],
+    worthwhile: int,
+    processes: int,
+) -> None:
+    monkeypatch.setattr(follower, "WORTHWHILE_BYTES", worthwhile)
+    monkeypatch.setattr(follower, "process_count", lambda: 2)
+    monkeypatch.setattr(bulk, "BATCH_FILES", 2)
+    for number in range(1, 10):
+        home.write(lines(1, number), number)
+    async with home.running() as service:
+        assert len(started) == processes
+        for number in range(1, 10):
+            assert (await service.row(number)).summary.messages == number
+        await service.sweep()
+        assert len(started) == processes  # nothing was left to read
+    assert all(process.returncode is not None for process in started)
+
+
+async def test_while_all_that_was_read_waits_to_be_stored_the_processes_read_on(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(follower, "WORTHWHILE_BYTES", 1)
+    monkeypatch.setattr(follower, "process_count", lambda: 1)
+    monkeypatch.setattr(bulk, "BATCH_FILES", 1)
+    write, stored, waiting, enough = Index.write_aside, trio.Event(), [0], trio.Event()
+
+    async def late(self: Index, change: Any, *args: Any) -> Any:
+        if change is table.save:
+            waiting[0] += 1
+            if waiting[0] == 3:
+                enough.set()
+            await stored.wait()
+        return await write(self, change, *args)
+
+    monkeypatch.setattr(Index, "write_aside", late)
+    for number in range(1, 8):
+        home.write(line(1), number)
+    with trio.fail_after(HANG_SECONDS):
+        async with home.running(complete=False) as service:
+            await enough.wait()
+            stored.set()
+            await service.transcripts.complete()
+            assert await service.transcripts.count() == 7
+
+
+async def test_the_processes_of_a_first_look_start_while_it_looks(
+    home: Home, monkeypatch: pytest.MonkeyPatch, started: list[trio.Process]
+) -> None:
+    """A tree that is not known at all and large is all to be read: that is seen early."""
+    monkeypatch.setattr(follower, "WORTHWHILE_BYTES", 1)
+    monkeypatch.setattr(follower, "process_count", lambda: 1)
+    running = Event()
+    start = bulk._start
+
+    async def noted(command: Sequence[str]) -> trio.Process | None:
+        process = await start(command)
+        running.set()
+        return process
+
+    def compared(known: Known, found: Tree) -> compare.Changes:
+        if not known.sessions:  # the second look, after the first, has nothing to read
+            assert running.wait(HANG_SECONDS)
+        return changed(known, found)
+
+    monkeypatch.setattr(bulk, "_start", noted)
+    monkeypatch.setattr(compare, "changed", compared)
+    home.write(line(1))
+    async with home.running() as service:
+        assert (await service.row()).summary.messages == 1
+    assert [process.returncode is not None for process in started] == [True]
+
+
+async def test_a_sweep_with_processes_that_cannot_store_ends_and_is_told_once(
+    home: Home,
+    monkeypatch: pytest.MonkeyPatch,
+    started: list[trio.Process],
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    monkeypatch.setattr(follower, "WORTHWHILE_BYTES", 1)
+    monkeypatch.setattr(follower, "process_count", lambda: 2)
+    monkeypatch.setattr(bulk, "BATCH_FILES", 1)
+
+    def fails(*args: object) -> None:
+        raise sqlite3.OperationalError("disk I/O error")
+
+    async with home.running() as service:
+        for number in range(1, 6):
+            home.write(line(1), number)
+        with monkeypatch.context() as patch:
+            patch.setattr(table, "save", fails)
+            await service.sweep()
+            assert complaints(caplog, "Sessions cannot be indexed")
+        await service.sweep()
+        assert await service.transcripts.count() == 5
+    assert all(process.returncode is not None for process in started)
+
+
+# -- what is to be read waits for it in few bytes, not as a hundred thousand small objects ---
+
+
+COUNT = 4 * BATCH_FILES
+
+
+def files(name: str) -> list[Found]:
+    return [
+        Found(f"{number:036}", "claude", f"/{'p' * 80}/{name}{number:036}.jsonl", 1, number, 9, 5)
+        for number in range(COUNT)
+    ]
+
+
+def test_what_waits_is_as_it_was_and_takes_no_object_a_file() -> None:
+    found, batches = files("-"), list(batches_of(files("-")))
+    blocks = sys.getallocatedblocks()
+    packs = packed(found)
+    assert found == []
+    gc.collect()
+    assert sys.getallocatedblocks() - blocks < -COUNT
+    assert [unpacked(pack) for pack in packs] == batches
+
+
+def test_a_batch_with_a_path_that_is_no_text_waits_as_it_is() -> None:
+    assert [file for pack in packed(files("\udcff")) for file in unpacked(pack)] == files("\udcff")

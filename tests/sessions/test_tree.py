@@ -395,3 +395,28 @@ def test_of_two_files_written_at_once_the_one_that_is_followed_stays() -> None:
     assert newest(both, "/a").path == "/a"
     assert newest(both[::-1], "/a").path == "/a"
     assert newest(both, None) == newest(both[::-1], None)
+
+
+# -- projects whose sessions nobody has spoken in --------------------------------------------
+
+
+FIRST = session_id(1)
+
+
+def test_what_another_program_had_named_is_nobodys(projects: Path) -> None:
+    root = Root("claude", projects)
+    for name in ("-tmp-voice-code-name-inference-7", "-home-voice-code"):
+        (projects / name / FIRST / "subagents").mkdir(parents=True)
+        (projects / name / FIRST / "subagents" / "agent-1.jsonl").touch()
+        (projects / name / f"{A}.jsonl").touch()
+    shown = projects / "-home-voice-code"
+    found = walk([root])
+    assert [each.path for each in found.sessions] == [str(shown / f"{A}.jsonl")]
+    assert [each.path for each in found.companions] == [
+        str(shown / FIRST / "subagents" / "agent-1.jsonl")
+    ]
+    hidden = projects / "-tmp-voice-code-name-inference-7" / f"{A}.jsonl"
+    assert look([root], str(hidden)) is None
+    assert look([root], str(shown / f"{A}.jsonl")) is not None
+    inodes = {each.stat().st_ino for each in (projects, shown, hidden.parent)}
+    assert inodes <= set(found.directories)  # all are watched

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,10 +12,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from podiumd.formats.session import Cursor
-from podiumd.sessions.log.reading import MARK_BYTES
+from podiumd.formats.session import Cursor, Summary
+from podiumd.sessions.index.tree import Found
+from podiumd.sessions.index.update import NEVER, Unreadable, Update, update
+from podiumd.sessions.log import reading
+from podiumd.sessions.log.reading import MARK_BYTES, MAX_LINE_BYTES
+from tests.long import sampled
 from tests.sessions.support import (
+    FORMAT,
+    Counting,
     append,
+    find,
     line,
     lines,
     overwrite,
@@ -279,3 +287,258 @@ def test_whatever_is_done_to_a_file_the_row_tells_what_is_in_it(
             fresh, generation=row.generation, problems=row.problems
         )
         assert row.problems & fresh.problems == fresh.problems
+
+
+# -- files that change while they are read, or that cannot be read: nothing is raised --------
+
+
+def cannot_read(found: Found) -> Unreadable:
+    result = update(FORMAT, found, None)
+    assert isinstance(result, Unreadable)
+    return result
+
+
+def during_read(monkeypatch: pytest.MonkeyPatch, number: int, act: Callable[[], None]) -> None:
+    """Do something right before the read of that number, from 1."""
+    pread = os.pread
+    count = 0
+
+    def spy(descriptor: int, size: int, offset: int) -> bytes:
+        nonlocal count
+        count += 1
+        if count == number:
+            act()
+        return pread(descriptor, size, offset)
+
+    monkeypatch.setattr(os, "pread", spy)
+
+
+def fail() -> None:
+    raise OSError(5, "Input/output error")
+
+
+# -- the file changes while it is read -----------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        pytest.param(lambda path: path.unlink(), id="vanishes"),
+        pytest.param(lambda path: replace(path, lines(500, 3)), id="is replaced"),
+        pytest.param(lambda path: os.truncate(path, 70_001), id="shrinks"),
+        pytest.param(lambda path: os.truncate(path, 0), id="is emptied"),
+        pytest.param(lambda path: append(path, lines(9000, 10)), id="grows"),
+        pytest.param(lambda path: overwrite(path, lines(5000, 4000)), id="is rewritten"),
+    ],
+)
+@pytest.mark.parametrize("at", sampled([1, 2, 3, 4]))
+def test_a_file_that_changes_while_it_is_read_gives_only_whole_lines_of_its_own(
+    transcript: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    change: Callable[[Path], None],
+    at: int,
+) -> None:
+    monkeypatch.setattr(reading, "CHUNK_BYTES", 64 * 1024)
+    ours = {number: line(number) for number in (*range(3000), *range(5000, 9010))}
+    transcript.write_bytes(b"".join(ours[number] for number in range(1000)))
+    counting = Counting()
+    found = find(transcript)
+    during_read(monkeypatch, at, lambda: change(transcript))
+    result = update(counting, found, None)
+    monkeypatch.undo()
+    assert isinstance(result, Update)
+    assert set(counting.folded.splitlines(keepends=True)) <= set(ours.values())
+    assert result.row.summary.lines == counting.folded.count(b"\n")
+    assert (result.row.ino, result.row.size) == (found.ino, found.size)
+    assert result.problems == []
+    if transcript.exists():
+        settled = read(transcript, result.row)
+        fresh = read(transcript)
+        assert settled.row.summary == fresh.row.summary
+        assert settled.row.offset == fresh.row.offset
+
+
+def test_a_read_that_fails_keeps_what_was_read_and_is_tried_again(
+    transcript: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reading, "CHUNK_BYTES", 64 * 1024)
+    transcript.write_bytes(lines(1, 1000))
+    during_read(monkeypatch, 2, fail)
+    first = read(transcript)
+    monkeypatch.undo()
+    assert 0 < first.row.offset < transcript.stat().st_size
+    assert first.row.mtime_ns == NEVER
+    assert first.problems == [
+        f"{transcript} cannot be read on from byte {first.row.offset}: Input/output error"
+    ]
+    second = read(transcript, first.row)
+    assert (second.rewritten, second.problems) == (False, [])
+    assert second.row.summary == read(transcript).row.summary
+
+
+# -- files that cannot be read -------------------------------------------------------------------
+
+
+def test_a_file_that_vanished_is_told(transcript: Path) -> None:
+    transcript.write_bytes(lines(1, 1))
+    found = find(transcript)
+    transcript.unlink()
+    assert cannot_read(found).vanished
+
+
+def test_a_file_whose_directory_vanished_is_told(transcript: Path) -> None:
+    transcript.write_bytes(lines(1, 1))
+    found = find(transcript)
+    transcript.unlink()
+    transcript.parent.rmdir()
+    transcript.parent.write_bytes(b"a file now")
+    assert cannot_read(found).vanished
+
+
+def test_a_file_that_may_not_be_read_is_told(
+    transcript: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    transcript.write_bytes(lines(1, 1))
+    found = find(transcript)
+
+    def refuse(*_: object) -> int:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(os, "open", refuse)
+    assert cannot_read(found) == Unreadable(
+        str(transcript), "cannot be read: Permission denied", vanished=False
+    )
+
+
+def test_a_file_that_cannot_be_read_at_all_is_told(
+    transcript: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    transcript.write_bytes(lines(1, 1))
+    row = read(transcript).row
+    found = find(transcript)
+    during_read(monkeypatch, 1, fail)
+    assert update(FORMAT, found, row) == Unreadable(
+        str(transcript), "cannot be read: Input/output error", vanished=False
+    )
+
+
+@pytest.mark.parametrize("make", [os.mkfifo, os.mkdir])
+def test_what_took_the_place_of_the_file_is_not_read(
+    transcript: Path, make: Callable[[Path], None]
+) -> None:
+    """A pipe that nobody writes to would hold a plain open for ever."""
+    transcript.write_bytes(lines(1, 1))
+    found = find(transcript)
+    transcript.unlink()
+    make(transcript)
+    assert cannot_read(found) == Unreadable(
+        str(transcript), "is not a regular file", vanished=False
+    )
+
+
+# -- whatever stands in a transcript, its good lines are read, and what is wrong is told once
+
+
+def test_an_empty_file_is_no_problem(transcript: Path) -> None:
+    transcript.write_bytes(b"")
+    result = read(transcript)
+    assert (result.row.offset, result.row.summary, result.problems) == (0, Summary(), [])
+    append(transcript, lines(1, 1))
+    later = read(transcript, result.row)
+    assert (later.row.generation, later.row.summary.messages) == (1, 1)
+
+
+@pytest.mark.parametrize(
+    ("bad", "words"),
+    [
+        (b"\0" * 600 + b"\n", "lines with NUL bytes"),
+        (b'{"type":"us\0er"}\n', "lines with NUL bytes"),
+        (b'{"type":"user","mess\n', "lines that are no JSON objects"),
+        (b"[1, 2]\n", "lines that are no JSON objects"),
+        (line(9, "caf\N{LATIN SMALL LETTER E WITH ACUTE}").decode().encode("latin-1"), "not UTF-8"),
+    ],
+)
+def test_bad_content_is_told_once_and_the_rest_is_read(
+    transcript: Path, bad: bytes, words: str
+) -> None:
+    transcript.write_bytes(line(1) + bad + line(2))
+    first = read(transcript)
+    append(transcript, bad + line(3))
+    second = read(transcript, first.row)
+    assert [problem for problem in first.problems if words in problem] == first.problems
+    assert len(first.problems) == 1
+    assert first.problems[0].startswith(f"{transcript} ")
+    assert second.problems == []
+    assert second.row.summary.messages == (5 if "UTF-8" in words else 3)
+
+
+def test_each_kind_of_bad_content_is_told(transcript: Path) -> None:
+    transcript.write_bytes(b"broken\n")
+    first = read(transcript)
+    append(transcript, b"\0\n" + b'\xff\xfe"\n')
+    second = read(transcript, first.row)
+    append(transcript, b"\0\nbroken\n\xff\n")
+    assert [len(one.problems) for one in (first, second, read(transcript, second.row))] == [1, 2, 0]
+
+
+def test_a_large_file_with_bad_lines_is_searched_for_what_is_not_utf8(transcript: Path) -> None:
+    transcript.write_bytes(lines(1, 200) + b"caf\xe9\n")
+    assert len(read(transcript).problems) == 2
+
+
+def test_another_encoding_altogether_stops_nothing(transcript: Path) -> None:
+    transcript.write_bytes(lines(1, 2).decode().encode("utf-16"))
+    result = read(transcript)
+    assert result.row.summary.messages == 0
+    assert result.row.offset == transcript.read_bytes().rfind(b"\n") + 1
+    append(transcript, b"\n" + line(3))
+    assert read(transcript, result.row).row.summary.messages == 1
+
+
+def test_a_line_of_100_mb_is_passed_over_in_bounded_memory(transcript: Path) -> None:
+    with transcript.open("wb") as file:
+        file.write(line(1))
+        for _ in range(100):
+            file.write(b"x" * 1_000_000)
+        file.write(b"\n" + line(2))
+    tracemalloc.start()
+    try:
+        first = read(transcript, cursor=Cursor())
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 4_000_000
+    assert [entry.offset for entry in first.entries] == [0, len(line(1)) + 100_000_001]
+    assert first.row.summary.messages == 2
+    assert len(first.problems) == 1
+    assert str(MAX_LINE_BYTES) in first.problems[0]
+    append(transcript, line(3))
+    second = read(transcript, first.row)
+    assert (second.rewritten, second.row.summary.messages) == (False, 3)
+
+
+def test_a_line_too_long_at_the_end_of_the_file_is_passed_over(
+    transcript: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reading, "MAX_LINE_BYTES", 10_000)
+    monkeypatch.setattr(reading, "CHUNK_BYTES", 1000)
+    transcript.write_bytes(b"x" * 20_000 + b"\n")
+    first = read(transcript)
+    assert (first.row.offset, first.row.summary.lines) == (20_001, 0)
+    append(transcript, line(1))
+    second = read(transcript, first.row)
+    assert (second.rewritten, second.row.summary.messages) == (False, 1)
+
+
+def test_clocks_that_run_back_change_no_order(transcript: Path) -> None:
+    times = ["2026-05-01T10:00:00Z", "2026-05-01T12:00:00Z", "2026-05-01T09:30:00Z"]
+    transcript.write_bytes(b"".join(line(n, timestamp=time) for n, time in enumerate(times)))
+    row = read(transcript).row
+    assert (row.summary.first_at, row.summary.last_at) == (times[0], times[2])
+    assert row.sort_at == 1_777_627_800_000
+
+
+def test_a_session_without_times_is_sorted_by_when_its_file_was_written(transcript: Path) -> None:
+    transcript.write_bytes(line(1, timestamp="yesterday"))
+    os.utime(transcript, ns=(5_000_000, 5_000_000))
+    assert read(transcript).row.sort_at == 5

@@ -1,9 +1,20 @@
+"""Terms that are heard right and written otherwise."""
+
 from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from podiumd.core.voice import language as spoken_language_module
+from podiumd.speech.words import spoken_languages as module
+from podiumd.speech.words.languages import code_of
+from podiumd.speech.words.spelling import spell
+from podiumd.speech.words.spoken_languages import languages_read, spoken_language, spoken_languages
 from podiumd.speech.words.terms import (
     MANIFESTS,
     MOST_CHARACTERS,
@@ -26,10 +37,12 @@ dev = ["pytest-trio", {include-group = "x"}]
 python = "^3.11"
 httpx2 = "1"
 """
+
 PACKAGE = """{
   "dependencies": {"react": "1", "@types/node": "2"},
   "devDependencies": {"vite": "1"}
 }"""
+
 GO_MOD = """
 module example.org/me/app
 require github.com/spf13/cobra v1.8.0
@@ -38,6 +51,7 @@ require (
 \tgolang.org/x/sync v0.6.0
 )
 """
+
 CARGO = """
 [dependencies]
 tokio = "1"
@@ -134,3 +148,121 @@ def test_all_terms_fit_the_recognisers_slot() -> None:
     terms = choose(found)
     assert sum(len(one.term) + 2 for one in terms) <= MOST_CHARACTERS
     assert len(terms) > 8
+
+
+# -- terms that are heard right and written otherwise ----------------------------------------
+
+
+TERMS = (
+    "phone_link",
+    "review-and-commit",
+    "fact_log.py",
+    "log.py",
+    "README.md",
+    "recipe",
+    "next_step",
+)
+
+
+@pytest.mark.parametrize(
+    ("heard", "spelt"),
+    [
+        ("Rename phone-link.", "Rename phone_link."),
+        ("Phone-Link, please", "phone_link, please"),
+        ("fact.log.py or fact log.py", "fact_log.py or fact_log.py"),
+        ("open readme.md and log.py", "open README.md and log.py"),
+        ("the session-phone-link-thing", "the session-phone_link-thing"),
+        ("run review_and_commit", "run review-and-commit"),
+        ("what is the next step?", "what is the next step?"),
+        ("review and commit it", "review and commit it"),
+        ("a phone. Link it", "a phone. Link it"),
+        ("microphone-link and phone-links", "microphone-link and phone-links"),
+        ("my Recipe", "my Recipe"),
+        ("", ""),
+    ],
+)
+def test_only_the_joints_of_a_term_are_mended(heard: str, spelt: str) -> None:
+    assert spell(heard, TERMS) == spelt
+
+
+@given(st.text(), st.lists(st.text(max_size=12), max_size=5))
+def test_words_stay_as_they_are(text: str, terms: list[str]) -> None:
+    def words(of: str) -> str:
+        return "".join(one for one in of.casefold() if one.isalnum())
+
+    assert words(spell(text, terms)) == words(text)
+
+
+def test_without_terms_nothing_changes() -> None:
+    assert spell("phone-link", ()) == "phone-link"
+
+
+# -- tags of languages as phones send them ---------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("tag", "code"),
+    [
+        ("en", "en"),
+        ("en-US", "en"),
+        ("DE_at", "de"),
+        ("zh-Hant-TW", "zh"),
+        ("haw", "haw"),
+        ("tlh", None),
+        ("english", None),
+        ("", None),
+        (None, None),
+    ],
+)
+def test_a_tag_is_the_code_of_a_language_that_models_know(
+    tag: str | None, code: str | None
+) -> None:
+    assert code_of(tag) == code
+
+
+# -- the languages of spoken commands that ship with Podium ----------------------------------
+
+
+@pytest.fixture
+def unread() -> Iterator[None]:
+    """No language has been read yet, and what a test has read is forgotten."""
+    spoken_languages.cache_clear()
+    yield
+    spoken_languages.cache_clear()
+
+
+def test_the_tag_of_a_region_finds_its_language() -> None:
+    assert spoken_language("de-AT") is spoken_languages()["de"]
+
+
+@pytest.mark.parametrize("tag", ["", "xx", "auto", "english"])
+def test_a_language_without_words_has_no_commands(tag: str) -> None:
+    assert spoken_language(tag) is None
+
+
+@pytest.mark.usefixtures("unread")
+async def test_the_files_are_read_once_and_not_by_the_thread_of_all_tasks(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    readers = []
+    read = spoken_language_module.read_language
+
+    def noted(data: Any) -> Any:
+        readers.append(threading.current_thread())
+        return read(data)
+
+    monkeypatch.setattr(module, "read_language", noted)
+    for _ in range(2):
+        await languages_read()
+    assert len(readers) == len(spoken_languages())
+    assert threading.current_thread() not in readers
+
+
+@pytest.mark.usefixtures("unread")
+def test_a_file_that_is_wrong_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(data: Any) -> Any:
+        raise ValueError("words: 'go on' stands in both retry and go_on")
+
+    monkeypatch.setattr(module, "read_language", refuse)
+    with pytest.raises(ValueError, match=r"^[a-z]{2}\.toml: words: 'go on' stands in both"):
+        spoken_languages()

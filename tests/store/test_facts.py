@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import sqlite3
 import stat
 from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import msgspec
 import pytest
 import trio
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
+from podiumd.store import marks, reading, writing
 from podiumd.store.errors import FactDamaged, FactTooNew, StoreFailed, TokenTaken
-from podiumd.store.facts import open_store
+from podiumd.store.facts import Store, open_store
+from podiumd.store.marks import Marks
 from podiumd.store.records import RunRow, StoredFact, TokenRow
 from tests.examples import examples
 from tests.store.support import AT, a_fact, a_run, value_of
@@ -266,6 +272,7 @@ async def test_upcasters_that_leave_out_a_version_are_refused(tmp_path: Path) ->
 
 
 RUNS = st.sampled_from(["a", "b", "c"])
+
 STEPS = st.lists(
     st.one_of(
         st.tuples(st.just("append"), RUNS, st.integers(0, 3), st.sampled_from([None, "t", "u"])),
@@ -315,3 +322,165 @@ def test_any_history_reads_back_like_a_plain_list(
 
     with TemporaryDirectory() as directory:
         trio.run(follow, Path(directory))
+
+
+# -- runs that are forgotten: wholly, in their order, and without a step back of any count ---
+
+
+OLD, NEW, LIMIT = "2026-01-01T00:00:00.000Z", "2026-03-01T00:00:00.000Z", "2026-02-01T00:00:00.000Z"
+
+
+async def ended(store: Store, run_id: str, at: str) -> None:
+    run = replace(a_run(run_id), status="ended", ended_at=at)
+    await store.append(run, [a_fact(1)], token=("runs.start", f"token-{run_id}", "digest"))
+
+
+async def old_runs(store: Store) -> list[str]:
+    return await store.runs_ended_before(LIMIT, 10)
+
+
+async def test_only_runs_that_ended_long_ago_are_named(tmp_path: Path) -> None:
+    async with open_store(tmp_path) as store:
+        await ended(store, "old", OLD)
+        await store.append(a_run("open"), [a_fact(1)])
+        await ended(store, "new", NEW)
+        assert await old_runs(store) == ["old"]
+        assert await store.runs_ended_before(LIMIT, 0) == []
+
+
+async def test_a_forgotten_run_takes_all_that_is_stored_of_it_and_nothing_else(
+    tmp_path: Path,
+) -> None:
+    async with open_store(tmp_path) as store:
+        await ended(store, "old", OLD)
+        await ended(store, "new", NEW)
+        await store.forget_runs(["old"])
+        assert await store.run("old") is None and await store.events("old") == []
+        assert await store.token("runs.start", "token-old") is None
+        assert await store.token("runs.start", "token-new") is not None
+        assert [fact.pos for fact in await store.events_after(0, 10)] == [2]
+
+
+async def test_positions_and_the_order_of_runs_never_go_back(tmp_path: Path) -> None:
+    async with open_store(tmp_path) as store:
+        await ended(store, "first", OLD)
+        await ended(store, "last", OLD)
+        await store.append(replace(a_run("first"), status="ended", ended_at=OLD), [a_fact(2)])
+        assert await old_runs(store) == [], "one has the newest fact, one is the newest run"
+        await ended(store, "next", NEW)
+        assert await old_runs(store) == ["first", "last"]
+        await store.forget_runs(await old_runs(store))
+    async with open_store(tmp_path) as store:
+        (fact,) = await store.append(a_run("after"), [a_fact(1)])
+        assert fact.pos == 5
+        assert [row.run_id for row in await store.runs(active=None, limit=9)] == ["after", "next"]
+
+
+async def test_a_run_that_is_forgotten_while_it_is_read_is_whole_or_gone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Between the look at its row and its facts another connection deletes both."""
+    async with open_store(tmp_path) as store:
+        await ended(store, "old", OLD)
+        await ended(store, "new", NEW)
+        look = reading.last_seq_of
+
+        def forgotten_meanwhile(connection: sqlite3.Connection, run_id: str) -> int:
+            last_seq = look(connection, run_id)
+            with closing(sqlite3.connect(store.path)) as other, other:
+                writing.forget_runs(other, [run_id])
+            return last_seq
+
+        monkeypatch.setattr(reading, "last_seq_of", forgotten_meanwhile)
+        assert len(await store.events("old")) == 1
+        monkeypatch.undo()
+        assert await store.events("old") == []
+
+
+# -- the mark of a session is read once, and anew after whatever may have written it ---------
+
+
+@pytest.fixture
+def reads(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The sessions whose marks are read from the database."""
+    keys: list[str] = []
+    real = Store._value
+
+    async def value(self: Store, query: str, key: str) -> bytes | None:
+        keys.append(key)
+        return await real(self, query, key)
+
+    monkeypatch.setattr(Store, "_value", value)
+    return keys
+
+
+async def test_a_mark_is_read_once_until_it_is_written(tmp_path: Path, reads: list[str]) -> None:
+    async with open_store(tmp_path) as store:
+        for _ in range(2):
+            assert await store.mark("s") is None
+        assert reads == ["s"]
+        for value in (b"1", b"2"):
+            await store.append(a_run(), [a_fact(1)], mark=("s", value))
+            for _ in range(2):
+                assert await store.mark("s") == value
+        assert reads == ["s"] * 3
+        await store.append(a_run(), [a_fact(2)])
+        assert await store.mark("s") == b"2" and reads == ["s"] * 3
+
+
+async def test_one_that_is_forgotten_is_none(tmp_path: Path, reads: list[str]) -> None:
+    async with open_store(tmp_path) as store:
+        await store.append(a_run(), [a_fact(1)], mark=("of nobody", b"1"))
+        assert await store.mark("of nobody") == b"1"
+        await store.forget_marks(["of nobody"])
+        assert await store.mark("of nobody") is None
+
+
+async def test_what_may_or_may_not_have_been_written_is_read_anew(
+    tmp_path: Path, reads: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with open_store(tmp_path) as store:
+        real = store._writer.submit
+
+        async def stored_and_failed(*given: Any) -> Any:
+            await real(*given)
+            raise StoreFailed(tmp_path, "nobody knows")
+
+        assert await store.mark("s") is None
+        monkeypatch.setattr(store._writer, "submit", stored_and_failed)
+        with pytest.raises(StoreFailed):
+            await store.append(a_run(), [a_fact(1)], mark=("s", b"1"))
+        assert await store.mark("s") == b"1"
+
+
+async def test_what_was_read_before_a_write_is_not_kept_after_it() -> None:
+    known, read, written = Marks(), trio.Event(), trio.Event()
+
+    async def slow() -> bytes:
+        read.set()
+        await written.wait()
+        return b"old"
+
+    async def new() -> bytes:
+        return b"new"
+
+    async def ask() -> None:
+        assert await known.get("s", slow) == b"old"
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(ask)
+        await read.wait()
+        with known.changing("s"):
+            pass
+        written.set()
+    assert await known.get("s", new) == b"new"
+
+
+async def test_no_more_are_kept_than_have_room(
+    tmp_path: Path, reads: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(marks, "MOST_KEPT", 2)
+    async with open_store(tmp_path) as store:
+        for session in ("a", "b", "a", "c", "a", "b"):
+            await store.mark(session)
+    assert reads == ["a", "b", "c", "b"]
