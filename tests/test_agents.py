@@ -85,3 +85,36 @@ async def test_a_script_that_cannot_be_used_is_named_with_its_setting(
             maker.make(watch)
     place = "environment PODIUM_AGENTS_SCRIPTED_SCRIPT"
     assert str(raised.value).startswith(f"{place}: agents.scripted.script: {script}: {reason}")
+
+
+async def test_two_accounts_of_one_program_are_two_agents(tmp_path: Path) -> None:
+    environ = {"PODIUM_HOME": f"{tmp_path}", "HOME": f"{tmp_path}", "ANTHROPIC_API_KEY": "k"}
+    own = tmp_path / "own"
+    (tmp_path / "config.toml").write_text(
+        f"""
+        [agents.work]
+        driver = "claude"
+        model = "opus"
+        env = {{ CLAUDE_CONFIG_DIR = "{own}" }}
+        [agents.again]
+        driver = "claude"
+        """
+    )
+    loaded = load(environ, "linux", tmp_path)
+    maker = Agents(Settings(loaded, lambda: loaded), environ, loaded.places)
+    async with watch_spools() as watch:
+        agents = maker.make(watch)
+    work, usual = agents["work"], agents["claude"]
+    assert (work.model, usual.model) == ("opus", None)
+    assert (work.config_directory, usual.config_directory) == (own, tmp_path / ".claude")
+    assert work.environment("t")["CLAUDE_CONFIG_DIR"] == str(own)
+    assert work.environment("t")["ANTHROPIC_API_KEY"] == "k"
+    assert "[agents.work] command" in work.fix
+    assert work.driver is not usual.driver
+    # Sessions in a directory that two share are said to be the first's.
+    assert {root.agent: (root.directory, root.format_name) for root in maker.roots()} == {
+        "claude": (tmp_path / ".claude/projects", "claude"),
+        "native": (loaded.places.state / "sessions", "native"),
+        "work": (own / "projects", "claude"),
+        "codex": (tmp_path / ".codex/sessions", "codex"),
+    }

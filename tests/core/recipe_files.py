@@ -81,6 +81,7 @@ def check_file(path: Path) -> CheckResult:
     return check_text(
         path.read_text(),
         file=path.name,
+        default_agent="claude",
         read_prompt=lambda name: (path.parent / name).read_text(),
         capabilities=AGENTS,
         load_called=load_called,

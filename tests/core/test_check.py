@@ -76,6 +76,7 @@ def test_the_sample_of_the_format_is_sound() -> None:
         file="sample.toml",
         read_prompt=lambda _name: "Review it.",
         capabilities=AGENTS,
+        default_agent="claude",
         load_called=load_called,
     )
     assert (result.ok, result.findings) == (True, ())
@@ -117,7 +118,7 @@ def test_what_the_steps_of_a_called_recipe_demand_is_told_of_the_call() -> None:
     notes = Notes("r.toml", TomlLines(""))
     only_plain = {"plain": AGENTS["plain"]}
     findings = check_recipe(
-        recipe, notes, capabilities=only_plain, load_called=load_called
+        recipe, notes, capabilities=only_plain, default_agent="claude", load_called=load_called
     ).findings
     assert [(f.code, f.step) for f in findings] == [("agent-capability", "work")]
     assert "there is no agent 'claude'" in findings[0].message

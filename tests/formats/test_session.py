@@ -166,3 +166,10 @@ def test_links_are_taken_once_and_are_not_in_a_copy() -> None:
     names = ("hook", "m", "date", "hook")
     assert cursor.take_links() == b"".join(identity_of(name) for name in names)
     assert cursor.take_links() == b""
+
+
+def test_in_files_of_an_agent_that_nobody_knows_nothing_is_a_message() -> None:
+    reads, summary = NoFormat(), Summary()
+    reads.fold(summary, b'{"type": "user"}\n{}\n')
+    assert summary == Summary(lines=2)
+    assert reads.entries(Cursor(), b"{}\n") == [] and reads.message(b"{}") is None

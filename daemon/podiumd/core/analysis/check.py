@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from typing import Final
 
 import msgspec
 
@@ -24,8 +23,6 @@ from podiumd.core.recipe.load import read_recipe
 from podiumd.core.recipe.model import Recipe
 from podiumd.core.recipe.rules import templates
 from podiumd.core.recipe.template import variables
-
-DEFAULT_AGENT: Final = "claude"
 
 
 class CheckResult(msgspec.Struct, frozen=True, kw_only=True):
@@ -48,7 +45,7 @@ def check_text(
     file: str,
     read_prompt: Callable[[str], str],
     capabilities: Mapping[str, Capabilities] | None = None,
-    default_agent: str = DEFAULT_AGENT,
+    default_agent: str = "",
     load_called: LoadCalled | None = None,
 ) -> CheckResult:
     """Load and check the text of one recipe.
@@ -75,7 +72,7 @@ def check_recipe(
     notes: Notes,
     *,
     capabilities: Mapping[str, Capabilities] | None = None,
-    default_agent: str = DEFAULT_AGENT,
+    default_agent: str = "",
     load_called: LoadCalled | None = None,
 ) -> CheckResult:
     """Check a recipe that has loaded: all that its whole graph shows.
