@@ -1,1 +1,1 @@
-"""The agents that Podium drives, a folder each."""
+"""The agents that Podium drives, a folder each, of a pure half and one that drives."""
