@@ -39,6 +39,10 @@ def test_reload_tells_what_is_in_force_and_what_waits(daemon: FakeDaemon) -> Non
     served = {"changed": [], "pending": PENDING, "restart": "podium service restart"}
     daemon.answers["daemon.reload"] = served
     assert podium(daemon, "config", "reload").stdout.endswith("with 'podium service restart'.\n")
+    agent = {"key": "agents.work.driver", "running": None, "file": "claude"}
+    daemon.answers["daemon.reload"] = {"changed": [], "pending": [agent]}
+    said = podium(daemon, "config", "reload").stdout
+    assert said.startswith("agents.work.driver waits for a restart: it is not there, and is to be ")
     daemon.answers["daemon.reload"] = {"changed": [], "pending": []}
     assert podium(daemon, "config", "reload").stdout == "Nothing has changed.\n"
     assert json.loads(podium(daemon, "config", "reload", "--json").stdout)["pending"] == []

@@ -57,7 +57,8 @@ def _restart(answer: protocol.Reloaded | protocol.Configuration) -> str:
 
 
 def _waits(one: protocol.PendingSetting) -> str:
-    running, file = (text.fold(_toml(one.get(name))) for name in ("running", "file"))
+    values = (one.get("running"), one.get("file"))  # none: such an agent is not there, or to go
+    running, file = ("not there" if it is None else text.fold(_toml(it)) for it in values)
     key = text.fold(one.get("key"))
     return f"{key} waits for a restart: it is {running}, and is to be {file}."
 
