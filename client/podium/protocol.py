@@ -774,6 +774,15 @@ class RunEndedData(TypedDict):
     run: Run | None
 
 
+class RunHistory(TypedDict):
+    started: RunStartedData | None
+    visits: list[WholeVisit]
+    undelivered: list[str]
+    until: str
+    next_seq: int
+    complete: bool
+
+
 class RunParkedData(TypedDict):
     until: str
     detail: str
@@ -1181,6 +1190,69 @@ class Visit(TypedDict):
     description: str | None
 
 
+class VisitCall(TypedDict):
+    tool: str
+    message: str
+
+
+class VisitCommand(TypedDict):
+    kind: Literal["check", "command"]
+    run: list[str]
+    began_at: str
+    ended_at: str | None
+    passed: bool | None
+    exit_status: int | None
+    seconds: float
+    tail: str
+    log: str
+
+
+class VisitFault(TypedDict):
+    error: str
+    message: str
+    excerpt: str
+
+
+class VisitNote(TypedDict):
+    at: str
+    type: str
+    data: Any
+
+
+class VisitQuestion(TypedDict):
+    opened_at: str
+    closed_at: str | None
+    opened: QuestionOpenedData
+    closed: QuestionClosedData | None
+
+
+class VisitStill(TypedDict):
+    kind: Literal["parked", "paused"]
+    why: str
+    began_at: str
+    ended_at: str | None
+
+
+class VisitTurn(TypedDict):
+    turn_id: str
+    purpose: str
+    attempt: int
+    agent: str
+    model: str | None
+    prompt: str
+    began_at: str
+    ended_at: str | None
+    seconds: float
+    cost_usd: float
+    end: str | None
+    detail: str
+    text: str
+    fault: VisitFault | None
+    read: str | None
+    calls: list[VisitCall]
+    more_calls: int
+
+
 Way = TypedDict(
     "Way",
     {
@@ -1238,6 +1310,33 @@ class WholeRun(TypedDict):
     exit: Exit | None
     sessions: list[str]
     history: list[Visit]
+
+
+class WholeVisit(TypedDict):
+    number: int
+    restart: int
+    step: str
+    visit: int
+    session_id: str
+    began_at: str
+    ended_at: str | None
+    outcome: str | None
+    source: str | None
+    repaired: bool
+    attempts: int
+    description: str | None
+    to: str | None
+    exit: str | None
+    returned: bool
+    turns: list[VisitTurn]
+    commands: list[VisitCommand]
+    questions: list[VisitQuestion]
+    stills: list[VisitStill]
+    notes: list[VisitNote]
+    work_seconds: float
+    waited_seconds: float
+    still_seconds: float
+    cost_usd: float
 
 
 class Words(TypedDict):

@@ -12,9 +12,9 @@ from typing import Any
 import trio
 
 from podium.export.page import page
-from podium.render.history import told
 from tests.browser.chromium import browsing
 from tests.browser.relay import open_relay
+from tests.client.histories import told
 from tests.client.journeys import long, varied
 from tests.patience import HANG_SECONDS
 
@@ -54,7 +54,7 @@ async def test_it_fits_a_narrow_screen_whatever_is_in_it(tmp_path: Path) -> None
     journey = long()
     history = told(journey.events)
     for step in history.steps:
-        step.turns[0].text = AGENT
+        step["turns"][0]["text"] = AGENT
     file = {"path": "long/" * 50, "change": "added", "added": 1, "deleted": 0}
     part = {"files": [file], "more": 0, "patch": "+" + "z" * 500, "cut": False}
     diff = {"commits": [{"commit": "c" * 40, "subject": "s" * 300}], "committed": part}

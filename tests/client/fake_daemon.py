@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from tests.client.histories import page_of
 from tests.client.processes import USUAL, Piped, is_usual
 from tests.patience import HANG_SECONDS
 
@@ -208,6 +209,9 @@ class FakeDaemon:
                 page = page[: self.stored_first]
             last = page[-1]["seq"] if page else params.get("after_seq", 0)
             return {"events": page, "next_seq": last}
+        if canned is None and method == "runs.history":
+            after = params.get("after_seq", 0)
+            return page_of(self._after(after), after=after)
         if canned is None and method in ("sessions.messages", "sessions.subscribe"):
             after, limit = params.get("after_seq"), min(params["limit"], self.most)
             if after is None:

@@ -12,9 +12,10 @@ from typing import Any
 import pytest
 
 from podium.export.page import page
-from podium.render.history import as_json, told
+from podium.render.history import as_json
 from tests.client import stories
 from tests.client.fake_daemon import RUN_ID, FakeDaemon, Refused, podium
+from tests.client.histories import told
 from tests.client.journeys import Journey, varied
 from tests.client.stories import ended, ended_run, entered, started
 from tests.client.terminal import Terminal
@@ -101,7 +102,7 @@ def test_as_json_it_is_the_run_its_events_and_its_visits(daemon: FakeDaemon) -> 
     whole = json.loads(podium(daemon, "runs", "export", RUN_ID, "--format", "json").stdout)
     assert whole["run"] == ended_run() and whole["events"] == daemon.events
     assert [step["visit"] for step in whole["steps"]] == [1, 2]
-    assert whole["steps"] == as_json(told(daemon.events), 0.0)
+    assert whole["steps"] == as_json(told(daemon.events))
 
 
 def test_contradicting_formats_are_refused(daemon: FakeDaemon) -> None:
@@ -259,9 +260,8 @@ def test_what_the_native_agent_did_stands_with_its_turn() -> None:
     journey.tell("action.ended", result={"action": "write_file", "message": "created a.py"})
     journey.tell("action.ended", result={"action": "save", "message": "saved"})
     journey.wait(3).reply().parsed("complete").leave("complete", exit="done").over()
-    assert [turn.calls for step in told(journey.events).steps for turn in step.turns] == [
-        ["write_file: created a.py"]
-    ]
+    (step,) = as_json(told(journey.events))
+    assert [turn["calls"] for turn in step["turns"]] == [["write_file: created a.py"]]
 
 
 def test_work_is_a_figure_of_its_own_only_where_it_is_another_one() -> None:

@@ -17,8 +17,8 @@ from podium.export.page import page
 from podium.export.style import CSS
 from podium.export.timeline import LABELS, MARGIN, WIDTH, Timeline
 from podium.export.tone import tone
-from podium.render.history import told
 from tests.client import journeys
+from tests.client.histories import told
 from tests.client.journeys import BEGAN, Journey
 
 spans = st.lists(st.tuples(st.integers(0, 1000), st.integers(0, 1000)), max_size=8).map(
@@ -32,7 +32,7 @@ def inside(moment: float, stretches: list[Span]) -> bool:
 
 def drawn(journey: Journey, kind: str = "completed") -> ET.Element:
     history = told(journey.events)
-    svg = Timeline(journey.run(kind), history, history.until()).svg()
+    svg = Timeline(journey.run(kind), history).svg()
     return ET.fromstring(svg)
 
 

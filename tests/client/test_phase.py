@@ -7,12 +7,13 @@ import pytest
 from podium.chat import question as chat_question
 from podium.dialog.ask import chosen
 from podium.render.conversation_words import context, is_told
-from podium.render.history import told
+from podium.render.history import as_json
 from podium.render.question import answer_words, body, choice_lines, how
 from podium.render.table_entry import TableEntry
 from podium.rpc.conversation_state import Carried, of_phase, waits_for_words
 from tests.client import phases, stories
 from tests.client.fake_daemon import QUESTION_ID, RUN_ID, FakeDaemon, podium
+from tests.client.histories import told
 from tests.client.phases import ASK, DESIGN, GOAL, SAID, SEVERAL, TABLE, Design
 from tests.client.stories import Json, entered, event, turn_ended
 
@@ -159,17 +160,17 @@ def test_only_calls_of_podiums_own_tools_are_told_elsewhere() -> None:
 
 
 def test_a_history_has_the_messages_the_tools_and_the_hooks_of_a_conversation() -> None:
-    (step,) = told(STORY).steps
+    (step,) = as_json(told(STORY))
 
-    assert [(note.kind, note.text) for note in step.notes] == [
+    assert [(note["kind"], note["text"]) for note in step["notes"]] == [
         ("tool", "✗ transition complete refused: no way"),
         ("tool", "✓ saved goal_summary: A rota"),
         ("steer", "And quick."),
         ("message", "Now."),
         ("hook", "✗ ./guard does not let the turn be over: not yet"),
     ]
-    assert [question["answer"] for question in step.questions] == ["nurses"]
-    assert (step.outcome, step.source, step.to) == ("agreed", "tool", DESIGN)
+    assert [question["answer"] for question in step["questions"]] == ["nurses"]
+    assert (step["outcome"], step["source"], step["to"]) == ("agreed", "tool", DESIGN)
 
 
 def test_a_run_shows_what_it_has_saved_and_whose_turn_it_is(daemon: FakeDaemon) -> None:

@@ -26,6 +26,8 @@ def look_at_runs(world: World, runs: dict[str, str]) -> None:
     world.record("runs.list")
     world.record("runs.list", active=True, limit=1)
     world.record("runs.events", run_id=runs["limited"])
+    for name in ("finished", "limited", "talk"):
+        world.record("runs.history", run_id=runs[name])
     world.record("runs.diff", run_id=runs["finished"])
     world.record("questions.list")
     world.record("worktrees.list")

@@ -216,6 +216,10 @@ class FakeService:
     async def whole_run(self, run_id: str) -> Json:
         return self._run("whole_run", run_id)
 
+    async def run_history(self, run_id: str, after_seq: int) -> Json:
+        self.note("run_history", (run_id, after_seq))
+        return self.result
+
     async def run_diff(self, run_id: str, patch: bool) -> Json:
         return self._run("run_diff", run_id)
 

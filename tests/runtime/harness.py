@@ -12,7 +12,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import trio
 
 from podiumd.agents.environment import agent_environment
@@ -262,9 +261,7 @@ class Daemon:
     async def events(self, run_id: str, type: str) -> list[Json]:
         """The data of a run's events of one type."""
         events, _ = await self.service.run_events(run_id, 0, 1000)
-        found = [told(event)["data"] for event in events if event.type == type]
-        plain: list[Json] = msgspec.json.decode(msgspec.json.encode(found))
-        return plain
+        return [told(event)["data"] for event in events if event.type == type]
 
 
 @asynccontextmanager

@@ -11,9 +11,9 @@ from typing import Any
 from podium import text, wire
 from podium.commands.latest import run_meant
 from podium.errors import UNKNOWN_METHOD, USAGE, Failure, Refusal
-from podium.render.history import as_json, told
+from podium.render.history import as_json, history
 from podium.rpc.connection import Connection
-from podium.rpc.fetch import fetched
+from podium.rpc.fetch import pages
 
 STANDARD_OUTPUT = "-"
 
@@ -51,21 +51,21 @@ def export(
 
 def _written(run_id: str, kind: str) -> tuple[str, str]:
     """The run's whole id, and the document about it."""
-    run, events = fetched(run_id)
-    history, now = told(events), time.time()
-    named = str(run.get("run_id"))
     connection = Connection()
     try:
+        run: Json = connection.call("runs.get", {"run_id": run_id})
+        named = str(run.get("run_id"))
+        told = history(connection, named)
         diff = _diff(connection, named)
         if kind == "json":
-            steps = as_json(history, now)
-            whole = {"run": run, "events": events, "steps": steps, "changes": diff}
+            events = [event for page in pages(connection, named) for event in page]
+            whole = {"run": run, "events": events, "steps": as_json(told), "changes": diff}
             return named, wire.encode(whole) + "\n"
         from podium.export.page import page
         from podium.render.tool_calls import add_calls
 
-        add_calls(connection, history)
-        return named, page(run, history, now, diff)
+        add_calls(connection, told)
+        return named, page(run, told, time.time(), diff)
     finally:
         connection.close()
 

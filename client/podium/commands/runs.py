@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import shlex
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from podium import text
 from podium.commands.latest import run_meant
 from podium.errors import ALREADY_ENDED, Failure, Refusal
 from podium.given import given_text
 from podium.render.diff_words import left_words
-from podium.render.history import History
+from podium.render.history import Visits
 from podium.render.narrate import PAUSES
 from podium.render.question import SHOWN_LINES, answer_command, body, choices_of, heading, listed
-from podium.render.visits import Step
 from podium.rpc import follow
 from podium.rpc.connection import Connection, call
 from podium.rpc.fetch import pages
+
+if TYPE_CHECKING:
+    from podium.protocol import WholeVisit
 
 Json = dict[str, Any]
 
@@ -27,7 +29,7 @@ def log(run_id: str | None, follow_on: bool, json: bool) -> int:
     """``podium runs log``: one line an event."""
     run_id = run_meant(run_id)
     connection = Connection()
-    view = follow.JsonView() if json else LogView()
+    view = follow.JsonView() if json else LogView(run_id)
     if follow_on:
 
         def following() -> int:
@@ -44,18 +46,18 @@ def log(run_id: str | None, follow_on: bool, json: bool) -> int:
 class LogView(follow.JsonView):
     """An event a line for people: number, time, type and what can be said in short."""
 
-    def __init__(self) -> None:
-        self._history = History()
+    def __init__(self, run_id: str) -> None:
+        self._visits = Visits(run_id)
+        self._work = self._cost = 0.0
+        self._opened: dict[str, float | None] = {}
 
     def event(self, event: Json) -> None:
         """Print the event's line; streamed output is no part of the log."""
         if event.get("seq") is None:
             return
-        at_work = self._history.now_in
-        self._history.add(event)
         said = " ".join(
             f"{name}={value}"
-            for name, value in _told(event, self._history, at_work)
+            for name, value in self._told(event)
             if value not in ("", event.get("run_id"))
         )
         clock = str(event.get("at"))[11:23]
@@ -63,60 +65,66 @@ class LogView(follow.JsonView):
         line = f"{event['seq']:>5}  {text.fold(clock)}  {kind:<16} {said}".rstrip()
         text.emit(f"{text.fold(line, text.columns()) if text.columns() else line}\n")
 
+    def _told(self, event: Json) -> list[tuple[str, str]]:
+        """What an event's line says of its data: what is plain, what a step took, how it ended."""
+        kind, data = event.get("type"), event.get("data") or {}
+        told = dict(data)
+        if kind == "run.started":
+            given = told.pop("agent_override", None)
+            told["agent"] = given or told.get("agent")
+        elif kind == "run.ended":
+            told = self._end(data)
+        elif kind == "edge.taken":
+            told = self._took(data) | told
+        elif kind == "question.opened":
+            self._opened[str(data.get("question_id"))] = text.epoch(event.get("at"))
+        elif kind == "question.closed":
+            opened = self._opened.pop(str(data.get("question_id")), None)
+            closed = text.epoch(event.get("at"))
+            after = closed - opened if closed is not None and opened is not None else None
+            told = {"after": text.duration(after)} | told
+        elif kind == "action.ended":
+            told |= data.get("result") or {}
+        elif kind == "tool.used":
+            told |= {name: (data.get("args") or {}).get(name) for name in ("key", "to", "outcome")}
+        elif kind == "turn.ended":
+            report = data.get("report") or {}
+            told |= {"commit": report.get("commit")}
+            if report.get("kind") != "done":
+                told |= {"end": report.get("kind"), "detail": report.get("detail")}
+        # A terminal cuts the line: what is for programs stands last.
+        names = sorted(told, key=lambda name: name.endswith(("_id", "uuid")))
+        return [(text.fold(name), _value(name, told[name])) for name in names]
 
-def _told(event: Json, history: History, step: Step) -> list[tuple[str, str]]:
-    """What an event's line says of its data: what is plain, what a step took, how it ended.
+    def _took(self, data: Json) -> Json:
+        """What the visit took that has just ended."""
+        told = {name: data.get(name) for name in ("step", "outcome", "to", "exit")}
+        visit = self._visits.next()
+        if visit is None:
+            return told
+        self._count(visit)
+        waited = visit["waited_seconds"]
+        return told | {
+            "work": text.duration(visit["work_seconds"]),
+            "waited": text.duration(waited) if waited else None,
+            "cost_usd": float(visit["cost_usd"]),
+        }
 
-    ``step`` is where the run was before the event.
-    """
-    kind, data = event.get("type"), event.get("data") or {}
-    told = dict(data)
-    if kind == "run.started":
-        given = told.pop("agent_override", None)
-        told["agent"] = given or told.get("agent")
-    elif kind == "run.ended":
-        told = _end(data, history)
-    elif kind == "edge.taken":
-        told = _took(step, history) | told
-    elif kind == "question.closed":
-        after = history.open_seconds(str(data.get("question_id")))
-        told = {"after": text.duration(after)} | told
-    elif kind == "action.ended":
-        told |= data.get("result") or {}
-    elif kind == "tool.used":
-        told |= {name: (data.get("args") or {}).get(name) for name in ("key", "to", "outcome")}
-    elif kind == "turn.ended":
-        report = data.get("report") or {}
-        told |= {"commit": report.get("commit")}
-        if report.get("kind") != "done":
-            told |= {"end": report.get("kind"), "detail": report.get("detail")}
-    # A terminal cuts the line: what is for programs stands last.
-    names = sorted(told, key=lambda name: name.endswith(("_id", "uuid")))
-    return [(text.fold(name), _value(name, told[name])) for name in names]
+    def _end(self, data: Json) -> Json:
+        for visit in self._visits.rest():
+            self._count(visit)
+        ended = data.get("exit") or (data.get("run") or {}).get("exit") or {}
+        return {
+            "reason": ended.get("reason"),
+            "class": ended.get("class"),
+            "work": text.duration(self._work),
+            "cost_usd": self._cost,
+            "detail": ended.get("detail"),
+        }
 
-
-def _took(step: Step, history: History) -> Json:
-    waited = step.waited_seconds(history.until())
-    return {
-        "step": step.step,
-        "outcome": step.outcome,
-        "to": step.to,
-        "exit": step.exit,
-        "work": text.duration(step.work_seconds),
-        "waited": text.duration(waited) if waited else None,
-        "cost_usd": float(step.cost_usd),
-    }
-
-
-def _end(data: Json, history: History) -> Json:
-    ended = data.get("exit") or (data.get("run") or {}).get("exit") or {}
-    return {
-        "reason": ended.get("reason"),
-        "class": ended.get("class"),
-        "work": text.duration(sum(step.work_seconds for step in history.steps)),
-        "cost_usd": float(sum(step.cost_usd for step in history.steps)),
-        "detail": ended.get("detail"),
-    }
+    def _count(self, visit: WholeVisit) -> None:
+        self._work += visit["work_seconds"]
+        self._cost += visit["cost_usd"]
 
 
 def _value(name: str, value: object) -> str:

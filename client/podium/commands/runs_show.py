@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import sys
-import time
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from podium import text
 from podium.commands.latest import run_meant
 from podium.render.conversation_words import context
-from podium.render.history import STALLED, History, as_json, told
+from podium.render.history import STALLED, History, as_json, kind, run_and_history, words
 from podium.render.narrate import end_line
 from podium.render.question import LISTED_LINES, answer_command, heading, listed
 from podium.render.run_words import advice, answered, checks, facts, source, spent
-from podium.render.visits import Step
-from podium.rpc.fetch import fetched
+
+if TYPE_CHECKING:
+    from podium.protocol import WholeVisit
 
 Json = dict[str, Any]
 
@@ -34,20 +34,19 @@ HEADINGS = (
 
 def show(run_id: str | None, json: bool) -> int:
     """``podium runs show``."""
-    run, events = fetched(run_meant(run_id))
-    history, now = told(events), time.time()
+    run, history = run_and_history(run_meant(run_id))
     if json:
-        text.emit_json({**run, "steps": as_json(history, now)})
+        text.emit_json({**run, "steps": as_json(history)})
         return 0
     style = text.Style(sys.stdout)
-    head = [(name, text.fold(said)) for name, said in facts(run, history, now)]
+    head = [(name, text.fold(said)) for name, said in facts(run, history)]
     shown = [text.block(head, text.columns(), style) + "\n"]
     if history.steps:
-        shown.append("\n" + _table(history, history.until(now)))
+        shown.append("\n" + _table(history))
     if run.get("ctx"):
         shown.append("\n" + text.table(("SAVED", "VALUE"), context(run["ctx"]), text.columns()))
     shown += [f"\n{style('yellow', line)}\n" for line in _stalled(history)]
-    shown += [_question(one, history.until(now)) for one in _questions(run, history)]
+    shown += [_question(one, history.until) for one in _questions(run, history)]
     if run.get("exit"):
         shown.append(f"\n{end_line(run, style)}\n")
         if run["exit"].get("detail"):
@@ -58,9 +57,9 @@ def show(run_id: str | None, json: bool) -> int:
     return 0
 
 
-def _table(history: History, until: float) -> str:
+def _table(history: History) -> str:
     """The visits as lines; a column that says nothing of any of them is left out."""
-    rows = [_row(step, until) for step in history.steps]
+    rows = [_row(step) for step in history.steps]
     told_of = [
         column
         for column in range(len(HEADINGS))
@@ -70,28 +69,29 @@ def _table(history: History, until: float) -> str:
     return text.table([HEADINGS[column] for column in told_of], shown, text.columns())
 
 
-def _row(step: Step, until: float) -> tuple[str, ...]:
+def _row(step: WholeVisit) -> tuple[str, ...]:
     return (
-        str(step.visit),
-        step.step,
-        step.outcome or "-",
+        str(step["visit"]),
+        step["step"],
+        step["outcome"] or "-",
         source(step) or "-",
-        str(step.attempts or "-"),
-        text.duration(step.work_seconds) if step.turns or step.commands else "-",
-        spent(step.waited_seconds(until)) or "-",
-        text.money(step.cost_usd) if step.turns else "-",
+        str(step["attempts"] or "-"),
+        text.duration(step["work_seconds"]) if step["turns"] or step["commands"] else "-",
+        spent(step["waited_seconds"]) or "-",
+        text.money(step["cost_usd"]) if step["turns"] else "-",
         checks(step) or "-",
-        step.description or "",
+        step["description"] or "",
     )
 
 
 def _stalled(history: History) -> list[str]:
     """What is said of each visit that ended as an earlier one did."""
     return [
-        f"⚠ {STALLED}: visit {step.visit} of '{text.fold(step.step)}': {text.fold(note.text)}"
+        f"⚠ {STALLED}: visit {step['visit']} of '{text.fold(step['step'])}': "
+        f"{text.fold(words(note))}"
         for step in history.steps
-        for note in step.notes
-        if note.kind == STALLED
+        for note in step["notes"]
+        if kind(note) == STALLED
     ]
 
 

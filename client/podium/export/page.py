@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import time
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from podium import __version__, text
 from podium.export.changes import changes
@@ -17,7 +17,9 @@ from podium.export.tone import LEGEND, end_tone, tone
 from podium.export.visit import section
 from podium.render.history import RESTART, History
 from podium.render.run_words import advice, ended_as, spent
-from podium.render.visits import Step
+
+if TYPE_CHECKING:
+    from podium.protocol import WholeVisit
 
 Json = dict[str, Any]
 
@@ -35,12 +37,12 @@ BARS = (
 
 
 def page(run: Json, history: History, now: float, diff: Json | None = None) -> str:
-    """The page of a run, told up to its end or else to ``now`` (epoch seconds). ``diff`` is what it
-    changed, as ``runs.diff`` tells it."""
-    until = history.until(now)
+    """The page of a run, written ``now`` (epoch seconds). ``diff`` is what it changed, as
+    ``runs.diff`` tells it."""
+    until = history.until
     label = str(history.start.get("label") or run.get("recipe") or "Prompt")
-    parts = [_head(run, history, label, until), _picture(run, history, until)]
-    parts += [changes(diff), _way(run, history), _sums(history, until)]
+    parts = [_head(run, history, label), _picture(run, history)]
+    parts += [changes(diff), _way(run, history), _sums(history)]
     if history.steps:
         parts.append(tag("h2", "Visits"))
     parts += [section(step, history.steps, run, until) for step in history.steps]
@@ -66,7 +68,7 @@ def _document(title: str, body: str) -> str:
     )
 
 
-def _head(run: Json, history: History, label: str, until: float) -> str:
+def _head(run: Json, history: History, label: str) -> str:
     end = run.get("exit") or {}
     kind = end_tone(run)
     said = f"{SIGNS.get(str(end.get('class')), '…')} {end.get('message') or run.get('status')}"
@@ -77,14 +79,15 @@ def _head(run: Json, history: History, label: str, until: float) -> str:
         parts.append(tag("p", esc(reason), class_="soft"))
     if end.get("detail"):
         parts.append(tag("pre", esc(end["detail"]), dir="auto"))
-    parts.append(tag("dl", "".join(_facts(run, history, until))))
+    parts.append(tag("dl", "".join(_facts(run, history))))
     lines = "".join(tag("li", esc(line)) for line in advice(run, history))
     if lines:
         parts.append(tag("div", tag("b", "Next") + tag("ul", lines), class_="next"))
     return tag("header", "".join(parts), class_=f"card {kind}")
 
 
-def _facts(run: Json, history: History, until: float) -> list[str]:
+def _facts(run: Json, history: History) -> list[str]:
+    until = history.until
     began = text.epoch(run.get("started_at"))
     most = (run.get("limits") or {}).get("max_total_steps")
     params = "\n".join(f"{name} = {value}" for name, value in (run.get("params") or {}).items())
@@ -92,8 +95,8 @@ def _facts(run: Json, history: History, until: float) -> list[str]:
     big = [
         ("took", "-" if began is None else text.duration(until - began)),
         ("of it work", _work(steps, began, until)),
-        ("waited for a person", spent(sum(step.waited_seconds(until) for step in steps))),
-        ("stood still", spent(sum(step.still_seconds(until) for step in steps))),
+        ("waited for a person", spent(sum(step["waited_seconds"] for step in steps))),
+        ("stood still", spent(sum(step["still_seconds"] for step in steps))),
         ("cost", text.money(run.get("cost_usd"))),
         ("visits", f"{len(steps)}" + (f" (limit {most})" if most else "")),
         ("turns", run.get("turns")),
@@ -115,9 +118,9 @@ def _facts(run: Json, history: History, until: float) -> list[str]:
     ]
 
 
-def _work(steps: list[Step], began: float | None, until: float) -> str:
+def _work(steps: list[WholeVisit], began: float | None, until: float) -> str:
     """How long the run worked; empty where that is as good as all of its time."""
-    worked = sum(step.work_seconds for step in steps)
+    worked = sum(step["work_seconds"] for step in steps)
     nearly_all = began is not None and until - began - worked < max(1.0, worked * ALIKE)
     return "" if nearly_all else text.duration(worked)
 
@@ -133,15 +136,15 @@ def _fact(name: str, value: object, kind: str, width: str) -> str:
     return tag("div", tag("dt", esc(name)) + said, class_=width or None)
 
 
-def _picture(run: Json, history: History, until: float) -> str:
-    drawn = Timeline(run, history, until).svg()
+def _picture(run: Json, history: History) -> str:
+    drawn = Timeline(run, history).svg()
     if not drawn:
         return ""
     used = {tone(step, history.steps, run) for step in history.steps}
     shown = [(f"turn {kind}", words) for kind, words in LEGEND if kind in used]
     shown += [(kind, words) for kind, words in BARS if f'class="{kind}"' in drawn]
     legend = tag("ul", "".join(_swatch(*one) for one in shown), class_="legend")
-    both = tag("div", drawn, class_="picture") + rail(run, history, until) + legend
+    both = tag("div", drawn, class_="picture") + rail(run, history) + legend
     return tag("h2", "Timeline") + tag("div", both, class_="card")
 
 
@@ -157,9 +160,9 @@ def _way(run: Json, history: History) -> str:
         return ""
     items = []
     for step in history.steps:
-        restart = " ↺" if step.to == RESTART else ""
-        named = tag("b", esc(step.step)) + tag("span", esc((step.outcome or "…") + restart))
-        link = tag("a", named, href=f"#visit-{step.number}", dir="auto")
+        restart = " ↺" if step["to"] == RESTART else ""
+        named = tag("b", esc(step["step"])) + tag("span", esc((step["outcome"] or "…") + restart))
+        link = tag("a", named, href=f"#visit-{step['number']}", dir="auto")
         items.append(tag("li", link, class_=tone(step, history.steps, run)))
     reason = (run.get("exit") or {}).get("reason") or run.get("status")
     last = tag("span", esc(reason), class_="pill last")
@@ -168,13 +171,13 @@ def _way(run: Json, history: History) -> str:
     return tag("h2", "The way it went") + tag("div", way, class_="card")
 
 
-def _sums(history: History, until: float) -> str:
+def _sums(history: History) -> str:
     """What each step took in all its visits."""
     by_step: dict[str, list[float]] = {}
     for step in history.steps:
-        sums = by_step.setdefault(step.step, [0.0, 0.0, 0.0, 0.0])
-        took = (1.0, step.work_seconds, step.waited_seconds(until), step.cost_usd)
-        by_step[step.step] = [a + b for a, b in zip(sums, took, strict=True)]
+        sums = by_step.setdefault(step["step"], [0.0, 0.0, 0.0, 0.0])
+        took = (1.0, step["work_seconds"], step["waited_seconds"], step["cost_usd"])
+        by_step[step["step"]] = [a + b for a, b in zip(sums, took, strict=True)]
     if len(history.steps) < 2:
         return ""
     most = max(sums[1] for sums in by_step.values()) or 1.0

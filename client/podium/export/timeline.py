@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import shlex
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from podium import text
 from podium.export.axis import Axis, Span, union, without
 from podium.export.markup import SIGNS, esc, number, tag
 from podium.export.tone import end_tone, tone
+from podium.render import history as of_run
 from podium.render.history import RESTART, History
 from podium.render.narrate import PURPOSES
 from podium.render.question import heading
 from podium.render.run_words import answered, checks, spent
-from podium.render.visits import Step
+
+if TYPE_CHECKING:
+    from podium.protocol import WholeVisit
 
 Json = dict[str, Any]
 
@@ -39,15 +42,16 @@ PATTERNS = (
 
 
 class Timeline:
-    """One run's picture. ``until`` is up to when it is told, in epoch seconds."""
+    """One run's picture."""
 
-    def __init__(self, run: Json, history: History, until: float) -> None:
-        self._run, self._steps, self._until = run, history.steps, until
-        names = list(dict.fromkeys(step.step for step in self._steps))
+    def __init__(self, run: Json, history: History) -> None:
+        self._run, self._steps, until = run, history.steps, history.until
+        self._until = until
+        names = list(dict.fromkeys(step["step"] for step in self._steps))
         self._lanes = {name: TOP + LANE * place for place, name in enumerate(names)}
         self._bottom = TOP + LANE * len(names)
         began = [text.epoch(run.get("started_at"))]
-        began += [self._span(step.began_at, None)[0] for step in self._steps[:1]]
+        began += [self._span(step["began_at"], None)[0] for step in self._steps[:1]]
         first = min((one for one in began if one is not None), default=until)
         waits = union(span for step in self._steps for span in self._idle(step))
         work = without(union(span for step in self._steps for span in self._work(step)), waits)
@@ -71,13 +75,13 @@ class Timeline:
         start = self._until if first is None else first
         return start, max(start, self._until if last is None else last)
 
-    def _work(self, step: Step) -> list[Span]:
-        spans = [self._span(turn.began_at, turn.ended_at) for turn in step.turns]
-        return spans + [self._span(one.began_at, one.ended_at) for one in step.commands]
+    def _work(self, step: WholeVisit) -> list[Span]:
+        spans = [self._span(turn["began_at"], turn["ended_at"]) for turn in step["turns"]]
+        return spans + [self._span(one["began_at"], one["ended_at"]) for one in step["commands"]]
 
-    def _idle(self, step: Step) -> list[Span]:
-        spans = [self._span(one["opened_at"], one["closed_at"]) for one in step.questions]
-        return spans + [self._span(one.began_at, one.ended_at) for one in step.stills]
+    def _idle(self, step: WholeVisit) -> list[Span]:
+        spans = [self._span(one["opened_at"], one["closed_at"]) for one in step["questions"]]
+        return spans + [self._span(one["began_at"], one["ended_at"]) for one in step["stills"]]
 
     def _scale(self) -> list[str]:
         parts = []
@@ -113,52 +117,59 @@ class Timeline:
         """From where a visit ended to where the next began."""
         parts = []
         for step, following in zip(self._steps, self._steps[1:], strict=False):
-            x1 = self._axis.at(self._span(step.began_at, step.ended_at)[1])
-            taken = [self._span(following.began_at, None), *self._idle(following)]
+            x1 = self._axis.at(self._span(step["began_at"], step["ended_at"])[1])
+            taken = [self._span(following["began_at"], None), *self._idle(following)]
             x2 = self._axis.at(min(taken)[0])
-            y1, y2 = (self._lanes[one.step] + LANE / 2 for one in (step, following))
+            y1, y2 = (self._lanes[one["step"]] + LANE / 2 for one in (step, following))
             bend = max(LEAST, (x2 - x1) / 2)
             curve = " ".join(number(one) for one in (x1 + bend, y1, x2 - bend, y2, max(x1, x2), y2))
             path = f"M{number(x1)} {number(y1)} C{curve}"
             parts.append(f'<path class="link" d="{path}"/>')
         return parts
 
-    def _visit(self, step: Step) -> str:
+    def _visit(self, step: WholeVisit) -> str:
         """A visit: what it took as a whole, and in it what was done and waited for."""
         kind = tone(step, self._steps, self._run)
-        top = self._lanes[step.step] + (LANE - BAR) / 2
-        parts = [self._bar(f"visit {kind}", (step.began_at, step.ended_at), top - 3, BAR + 6, "")]
-        for turn in step.turns:
-            said = "turn" if turn.purpose == "step" else PURPOSES.get(turn.purpose, "turn")
-            said = f"{said}: {text.duration(turn.seconds)} · {text.money(turn.cost_usd)}"
-            parts.append(self._bar(f"turn {kind}", (turn.began_at, turn.ended_at), top, BAR, said))
-        for command in step.commands:
-            said = f"{shlex.join(command.run)}: {text.duration(command.seconds)}"
-            how = "failed" if command.passed is False else "passed"
-            span = (command.began_at, command.ended_at)
+        top = self._lanes[step["step"]] + (LANE - BAR) / 2
+        parts = [
+            self._bar(f"visit {kind}", (step["began_at"], step["ended_at"]), top - 3, BAR + 6, "")
+        ]
+        for turn in step["turns"]:
+            said = "turn" if turn["purpose"] == "step" else PURPOSES.get(turn["purpose"], "turn")
+            said = f"{said}: {text.duration(turn['seconds'])} · {text.money(turn['cost_usd'])}"
+            parts.append(
+                self._bar(f"turn {kind}", (turn["began_at"], turn["ended_at"]), top, BAR, said)
+            )
+        for command in step["commands"]:
+            said = f"{shlex.join(command['run'])}: {text.duration(command['seconds'])}"
+            how = "failed" if command["passed"] is False else "passed"
+            span = (command["began_at"], command["ended_at"])
             said = f"{how}: {said}"
             parts.append(self._bar(f"command {how}", span, top + INSET, BAR - 2 * INSET, said))
-        for question in step.questions:
+        for asked in step["questions"]:
+            question = of_run.question(asked)
             said = f"{heading(question)}\n{answered(question, self._until)}"
-            span = (question["opened_at"], question["closed_at"])
+            span = (asked["opened_at"], asked["closed_at"])
             parts.append(self._bar("waiting", span, top, BAR, said))
-        for still in step.stills:
-            span = (still.began_at, still.ended_at)
-            said = f"{still.kind}: {still.why}"
-            parts.append(self._bar(still.kind, span, top, BAR, said))
+        for still in step["stills"]:
+            span = (still["began_at"], still["ended_at"])
+            said = f"{still['kind']}: {still['why']}"
+            parts.append(self._bar(still["kind"], span, top, BAR, said))
         parts.append(self._number(step, top))
         return tag(
-            "a", tag("title", esc(self._said(step))) + "".join(parts), href=f"#visit-{step.number}"
+            "a",
+            tag("title", esc(self._said(step))) + "".join(parts),
+            href=f"#visit-{step['number']}",
         )
 
-    def _said(self, step: Step) -> str:
-        waited = spent(step.waited_seconds(self._until))
-        took = [f"work {text.duration(step.work_seconds)}", waited and f"waited {waited}"]
-        took += [text.money(step.cost_usd), checks(step) and f"checks: {checks(step)}"]
-        led = step.to or (step.exit and f"exit {step.exit}") or "…"
+    def _said(self, step: WholeVisit) -> str:
+        waited = spent(step["waited_seconds"])
+        took = [f"work {text.duration(step['work_seconds'])}", waited and f"waited {waited}"]
+        took += [text.money(step["cost_usd"]), checks(step) and f"checks: {checks(step)}"]
+        led = step["to"] or (step["exit"] and f"exit {step['exit']}") or "…"
         return (
-            f"{step.number}. {step.step}, visit {step.visit}\n{step.outcome or '…'} → {led}\n"
-            + " · ".join(one for one in took if one)
+            f"{step['number']}. {step['step']}, visit {step['visit']}\n"
+            f"{step['outcome'] or '…'} → {led}\n" + " · ".join(one for one in took if one)
         )
 
     def _bar(
@@ -167,25 +178,25 @@ class Timeline:
         began, ended = (self._axis.at(one) for one in self._span(*times))
         return _rect(kind, began, top, max(LEAST, ended - began), height, said)
 
-    def _number(self, step: Step, top: float) -> str:
+    def _number(self, step: WholeVisit, top: float) -> str:
         """The visit's number, in its longest stretch of work if there is room."""
         drawn = [(self._axis.at(a), self._axis.at(b)) for a, b in self._free(step)]
         began, ended = max(drawn, key=lambda one: one[1] - one[0], default=(0.0, 0.0))
-        said = str(step.number)
+        said = str(step["number"])
         if ended - began < 8.0 * len(said) + 4:
             return ""
         return _words(said, (began + ended) / 2, top + BAR / 2 + 4, "number", "middle")
 
-    def _free(self, step: Step) -> list[Span]:
+    def _free(self, step: WholeVisit) -> list[Span]:
         """Where nothing is drawn upon the turns of a visit."""
-        turns = [self._span(turn.began_at, turn.ended_at) for turn in step.turns]
+        turns = [self._span(turn["began_at"], turn["ended_at"]) for turn in step["turns"]]
         return without(union(turns), union(self._idle(step)))
 
     def _restarts(self) -> list[str]:
         parts = []
         for step in self._steps:
-            if step.to == RESTART:
-                place = self._axis.at(self._span(step.began_at, step.ended_at)[1])
+            if step["to"] == RESTART:
+                place = self._axis.at(self._span(step["began_at"], step["ended_at"])[1])
                 parts.append(self._line("restart", place, TOP - 6, self._bottom))
         return parts
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from podium.render.history import RESTART
-from podium.render.visits import Step
+from podium.render.history import RESTART, failed_checks
+
+if TYPE_CHECKING:
+    from podium.protocol import WholeVisit
 
 ENDS = {
     "completed": "done",
@@ -34,14 +36,14 @@ def end_tone(run: dict[str, Any]) -> str:
     return ENDS.get(str(end.get("class")), "error") if end else "open"
 
 
-def tone(step: Step, steps: list[Step], run: dict[str, Any]) -> str:
+def tone(step: WholeVisit, steps: list[WholeVisit], run: dict[str, Any]) -> str:
     """The tone of a visit."""
-    if step.exit is not None or (step is steps[-1] and step.ended_at and run.get("exit")):
+    if step["exit"] is not None or (step is steps[-1] and step["ended_at"] and run.get("exit")):
         return end_tone(run)
-    if step.ended_at is None:
+    if step["ended_at"] is None:
         return "open"
-    if step.to == RESTART:
+    if step["to"] == RESTART:
         return "done"
-    if step.source in ("check", "command") and step.failed_checks():
+    if step["source"] in ("check", "command") and failed_checks(step):
         return "failed"
-    return "back" if step.returned else "onward"
+    return "back" if step["returned"] else "onward"

@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 import os
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from podium import text
 from podium.render.beginnings import again_command, again_label
 from podium.render.diff_words import left_words, worktree_notes
-from podium.render.history import History
+from podium.render.history import History, failed_checks
 from podium.render.narrate import ANSWERED_BY, PAUSES, closed_words
 from podium.render.question import answer_words, choices_of
-from podium.render.visits import Step
 from podium.render.words import home_relative, status_words
 from podium.rpc.conversation_state import say_command, talk_command, waits_for_words
+
+if TYPE_CHECKING:
+    from podium.protocol import WholeVisit
 
 Json = dict[str, Any]
 
 
-def facts(run: Json, history: History, now: float) -> list[tuple[str, str]]:
+def facts(run: Json, history: History) -> list[tuple[str, str]]:
     """The head of a run: names and what is said of them, empty where nothing is."""
     step, visits = run.get("step"), run.get("visits") or {}
     most = (run.get("limits") or {}).get("max_total_steps")
@@ -26,7 +28,6 @@ def facts(run: Json, history: History, now: float) -> list[tuple[str, str]]:
     params = run.get("params") or {}
     parked = f" until {run['parked_until']}" if run.get("parked_until") else ""
     end = run.get("exit") or {}
-    until = history.until(now)
     return [
         ("run", str(run.get("run_id"))),
         ("name", str(run.get("name") or "")),
@@ -41,9 +42,9 @@ def facts(run: Json, history: History, now: float) -> list[tuple[str, str]]:
         ("params", ", ".join(f"{name}={value}" for name, value in params.items())),
         ("turns", str(run.get("turns", ""))),
         ("cost", text.money(run.get("cost_usd"))),
-        ("work", spent(sum(one.work_seconds for one in history.steps))),
-        ("waited", spent(sum(one.waited_seconds(until) for one in history.steps))),
-        ("stood", spent(sum(one.still_seconds(until) for one in history.steps))),
+        ("work", spent(sum(one["work_seconds"] for one in history.steps))),
+        ("waited", spent(sum(one["waited_seconds"] for one in history.steps))),
+        ("stood", spent(sum(one["still_seconds"] for one in history.steps))),
         ("started", f"{text.ago(run.get('started_at'))} ({run.get('started_at')})"),
         ("ended", str(run.get("ended_at") or "")),
     ]
@@ -70,15 +71,15 @@ def spent(seconds: float) -> str:
     return text.duration(seconds) if seconds else ""
 
 
-def source(step: Step) -> str:
+def source(step: WholeVisit) -> str:
     """Where a visit's outcome came from: ``text, repaired``; empty where there is none."""
-    return f"{step.source or ''}{', repaired' if step.repaired else ''}"
+    return f"{step['source'] or ''}{', repaired' if step['repaired'] else ''}"
 
 
-def checks(step: Step) -> str:
+def checks(step: WholeVisit) -> str:
     """How the checks of a visit went: ``2 passed``, ``1 of 2 failed``; empty without any."""
-    ended = sum(one.passed is not None for one in step.commands)
-    failed = step.failed_checks()
+    ended = sum(one["passed"] is not None for one in step["commands"])
+    failed = failed_checks(step)
     if not ended:
         return ""
     return f"{failed} of {ended} failed" if failed else f"{ended} passed"
@@ -117,8 +118,10 @@ def advice(run: Json, history: History) -> list[str]:
         return [*lines, doing[run["status"]]] if run.get("status") in doing else lines
     if kind in ("needs-user", "blocked") and run.get("session_id") and run.get("turns"):
         lines.append(f"Talk to the agent: podium prompt --session {run['session_id']} TEXT")
-    failed = [one for step in history.steps[-1:] for one in step.commands if one.passed is False]
-    lines += [f"The whole output: {text.fold(one.log)}" for one in failed if one.log]
+    failed = [
+        one for step in history.steps[-1:] for one in step["commands"] if one["passed"] is False
+    ]
+    lines += [f"The whole output: {text.fold(one['log'])}" for one in failed if one["log"]]
     if kind == "error":
         lines.append(f"Look closer: podium runs log {run_id}")
     if kind == "guardrail":

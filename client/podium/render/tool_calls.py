@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from podium import text
 from podium.errors import Failure
@@ -10,33 +10,43 @@ from podium.render.history import History
 from podium.render.messages import telling
 from podium.rpc.connection import Connection
 
+if TYPE_CHECKING:
+    from podium.protocol import VisitCall
+
 Json = dict[str, Any]
 
 MOST_MESSAGES = 20_000
-BRIEF = 160
+MOST_CALLS = 200
+"""That are kept of one turn."""
 SLACK_SECONDS = 1.0
 """How far the clock of an agent's transcript may be from the daemon's."""
 
 
 def add_calls(connection: Connection, history: History) -> None:
     """Give each turn its calls. A session without a transcript has none that anybody knows."""
-    sessions = dict.fromkeys(step.session_id for step in history.steps if step.session_id)
+    sessions = dict.fromkeys(step["session_id"] for step in history.steps if step["session_id"])
     for session_id in sessions:
         turns = [
-            turn for step in history.steps if step.session_id == session_id for turn in step.turns
+            turn
+            for step in history.steps
+            if step["session_id"] == session_id
+            for turn in step["turns"]
         ]
-        for at, said in _calls(connection, session_id):
+        for at, call in _calls(connection, session_id):
             for turn in turns:
-                began, ended = text.epoch(turn.began_at), text.epoch(turn.ended_at)
+                began, ended = text.epoch(turn["began_at"]), text.epoch(turn["ended_at"])
                 inside = began is not None and began - SLACK_SECONDS <= at
                 if inside and (ended is None or at <= ended + SLACK_SECONDS):
-                    turn.called(said)
+                    if len(turn["calls"]) < MOST_CALLS:
+                        turn["calls"].append(call)
+                    else:
+                        turn["more_calls"] += 1
                     break
 
 
-def _calls(connection: Connection, session_id: str) -> list[tuple[float, str]]:
+def _calls(connection: Connection, session_id: str) -> list[tuple[float, VisitCall]]:
     """The calls of a session with their times."""
-    found: list[tuple[float, str]] = []
+    found: list[tuple[float, VisitCall]] = []
     after = 0
     while after < MOST_MESSAGES:
         asked = {"session_id": session_id, "after_seq": after, "limit": 1000}
@@ -49,8 +59,7 @@ def _calls(connection: Connection, session_id: str) -> list[tuple[float, str]]:
             for block in message.get("blocks") or []:
                 name = str(block.get("name"))
                 if at is not None and block.get("kind") == "tool_use" and not _is_plumbing(name):
-                    said = text.fold(f"{name}: {telling(block)}", BRIEF)
-                    found.append((at, said.removesuffix(": ")))
+                    found.append((at, {"tool": name, "message": telling(block)}))
         if page.get("complete") or page.get("next_seq", 0) <= after:
             return found
         after = page["next_seq"]

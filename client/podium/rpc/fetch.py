@@ -1,4 +1,4 @@
-"""A run and all its stored events, asked for page by page."""
+"""The stored events of a run, asked for page by page."""
 
 from __future__ import annotations
 
@@ -20,13 +20,3 @@ def pages(connection: Connection, run_id: str) -> Iterator[list[Json]]:
         if not page["events"] or page["next_seq"] <= after:
             return
         after = page["next_seq"]
-
-
-def fetched(run_id: str) -> tuple[Json, list[Json]]:
-    """A run and its stored events."""
-    connection = Connection()
-    try:
-        run: Json = connection.call("runs.get", {"run_id": run_id})
-        return run, [event for page in pages(connection, run_id) for event in page]
-    finally:
-        connection.close()

@@ -178,6 +178,10 @@ async def _runs_get(context: Ctx, params: runs.OneRun) -> runs.WholeRun:
     return await context.service.whole_run(params.run_id)
 
 
+async def _runs_history(context: Ctx, params: runs.ReadHistory) -> runs.RunHistory:
+    return await context.service.run_history(params.run_id, params.after_seq)
+
+
 async def _runs_interrupt(context: Ctx, params: runs.OneRun) -> runs.Run:
     return await context.service.interrupt(params.run_id)
 
@@ -325,6 +329,7 @@ METHODS: Final[tuple[Method[RequestContext], ...]] = (
     bind(runs.DIFF, _runs_diff),
     bind(runs.EVENTS, _runs_events),
     bind(runs.GET, _runs_get),
+    bind(runs.HISTORY, _runs_history),
     bind(runs.INTERRUPT, _runs_interrupt),
     bind(runs.LIST, _runs_list),
     bind(runs.PAUSE, _runs_pause),

@@ -27,6 +27,7 @@ from podiumd.runtime.errors import (
 )
 from podiumd.runtime.events.feeds import GlobalFeed, RunFeed
 from podiumd.runtime.events.following import Following
+from podiumd.runtime.events.history import read_history
 from podiumd.runtime.fact_reader import summary, whole, whole_of
 from podiumd.runtime.idempotency import Tokens
 from podiumd.runtime.intake.prompt import Prompting, Sent, ended_turn, steer
@@ -54,7 +55,7 @@ from podiumd.wire import views
 from podiumd.wire.daemon import Activity, Configured, Orchestration
 from podiumd.wire.event import Event
 from podiumd.wire.questions import Question
-from podiumd.wire.runs import Diff, Run, Steered, Turn, WholeRun
+from podiumd.wire.runs import Diff, Run, RunHistory, Steered, Turn, WholeRun
 from podiumd.wire.sessions import Lock, MessagesPage, Session, SessionsPage, Went
 
 BEGIN_SECONDS = 1.0
@@ -207,6 +208,12 @@ class Service:
         if found is None:
             raise NotFound("run", run_id)
         return found
+
+    async def run_history(self, run_id: str, after_seq: int) -> RunHistory:
+        """Return a page of what a run did, visit by visit. Raises ``NotFound``."""
+        run_id = await self._runs.resolve(run_id)
+        now = self._context.clock.now()
+        return await read_history(self._context.store, run_id, after_seq, now)
 
     async def run_diff(self, run_id: str, patch: bool) -> Diff:
         """Return what a run has changed since it began; with ``patch`` line by line."""

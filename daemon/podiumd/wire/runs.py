@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal
 
 from msgspec import UNSET, Meta, Raw, UnsetType, field
 
@@ -10,11 +10,13 @@ from podiumd.core.decide.claims import Left
 from podiumd.core.recipe.exits import Exit
 from podiumd.core.recipe.model import Limits
 from podiumd.core.run.facts import StopKind, Worktree
+from podiumd.core.run.history import VisitFields, VisitStill
 from podiumd.wire.fields import (
     AnyText,
     Directory,
     File,
     Id,
+    Json,
     JsonObject,
     ModelName,
     Name,
@@ -32,8 +34,13 @@ from podiumd.wire.questions import Question
 RunKind = Literal["recipe", "prompt"]
 RunStatus = Literal["queued", "running", "waiting", "parked", "paused", "ended"]
 RunParams = dict[str, str | int | bool]
-EncodedEvent = Annotated[Raw, Meta(extra_json_schema={"$ref": "#/components/schemas/Event"})]
+_DATA: Final = "#/components/schemas/"
+EncodedEvent = Annotated[Raw, Meta(extra_json_schema={"$ref": _DATA + "Event"})]
 """An event as JSON: it is written once for all who follow."""
+StartedData = Annotated[Json, Meta(extra_json_schema={"$ref": _DATA + "RunStartedData"})]
+OpenedData = Annotated[Json, Meta(extra_json_schema={"$ref": _DATA + "QuestionOpenedData"})]
+ClosedData = Annotated[Json, Meta(extra_json_schema={"$ref": _DATA + "QuestionClosedData"})]
+"""The data of events (``wire.event.data_of``)."""
 
 # -- parameters ------------------------------------------------------------------------------
 
@@ -81,6 +88,13 @@ class RunEvents(Params, frozen=True, kw_only=True):
     run_id: Id
     after_seq: Position = 0
     follow: bool = False
+
+
+class ReadHistory(Params, frozen=True, kw_only=True):
+    """``runs.history``; ``after_seq``: the ``next_seq`` of the page before."""
+
+    run_id: Id
+    after_seq: Position = 0
 
 
 class Steer(Params, frozen=True, kw_only=True):
@@ -151,6 +165,54 @@ class WholeRun(Run, frozen=True, kw_only=True):
 
     sessions: tuple[str, ...]
     history: tuple[Visit, ...]
+
+
+class VisitQuestion(Result, frozen=True, kw_only=True):
+    """A question that a visit waited for: the data of its event, and of the one that closed it."""
+
+    opened_at: str
+    closed_at: str | None
+    opened: OpenedData
+    closed: ClosedData | None
+
+
+class VisitNote(Result, frozen=True, kw_only=True):
+    """What happened on the way: an event's type and its data."""
+
+    at: str
+    type: str
+    data: Json
+
+
+class WholeVisit(VisitFields, kw_only=True):
+    """A visit of a step: what happened in it and before it, and what that came to.
+
+    ``number`` counts the visits of the run, ``restart`` its restarts. ``waited_seconds`` is how
+    long a person was waited for, ``still_seconds`` how long the run was paused or parked.
+    """
+
+    questions: tuple[VisitQuestion, ...]
+    stills: list[VisitStill]
+    notes: tuple[VisitNote, ...]
+    work_seconds: float
+    waited_seconds: float
+    still_seconds: float
+    cost_usd: float
+
+
+class RunHistory(Result, frozen=True, kw_only=True):
+    """Visits of a run, in their order, told up to ``until``: its end, or now.
+
+    ``started`` is the data of its first event, on the first page. ``complete``: there are no more
+    for now; what comes after the last visit that is over comes after ``next_seq``.
+    """
+
+    started: StartedData | None
+    visits: tuple[WholeVisit, ...]
+    undelivered: tuple[str, ...]
+    until: str
+    next_seq: int
+    complete: bool
 
 
 class Talk(Result, frozen=True, kw_only=True):
@@ -312,6 +374,7 @@ CANCEL = Method[OneRun, Run]("runs.cancel", "End a run and its agent.", pace="wa
 DIFF = Method[DiffRun, Diff]("runs.diff", "What a run has changed.", pace="waiting", reads=True)
 EVENTS = Method[RunEvents, EventsPage]("runs.events", "Events of a run, and follow them.")
 GET = Method[OneRun, WholeRun]("runs.get", "One run.", reads=True)
+HISTORY = Method[ReadHistory, RunHistory]("runs.history", "What a run did.", reads=True)
 INTERRUPT = Method[OneRun, Run]("runs.interrupt", "Stop the turn and pause.", pace="waiting")
 LIST = Method[ListRuns, list[Run]]("runs.list", "Runs of recipes, newest first.", reads=True)
 PAUSE = Method[OneRun, Run]("runs.pause", "Pause at the end of the turn.")

@@ -7,11 +7,24 @@ from typing import cast
 from podiumd.core.decide.claims import left_uncommitted
 from podiumd.core.recipe.naming import run_name
 from podiumd.core.run import facts as f
+from podiumd.core.run import history
 from podiumd.core.run import state as state_of
 from podiumd.core.run.state import RunState
+from podiumd.wire.event import data_of
 from podiumd.wire.events import Snapshot
 from podiumd.wire.questions import Choice, Question
-from podiumd.wire.runs import ActivePrompt, Run, RunStatus, Talk, Turn, TurnFile, Visit
+from podiumd.wire.runs import (
+    ActivePrompt,
+    Run,
+    RunStatus,
+    Talk,
+    Turn,
+    TurnFile,
+    Visit,
+    VisitNote,
+    VisitQuestion,
+    WholeVisit,
+)
 
 
 def run_view(state: RunState) -> Run:
@@ -61,6 +74,33 @@ def visit_view(edge: f.EdgeTaken, at: str) -> Visit:
         attempts=edge.attempts,
         at=at,
         description=edge.description,
+    )
+
+
+def history_visit_view(visit: history.Visit, until: str) -> WholeVisit:
+    """A visit with what happened in it, told up to ``until``."""
+    fields = {name: getattr(visit, name) for name in history.VisitFields.__struct_fields__}
+    return WholeVisit(
+        **fields,
+        questions=tuple(_visit_question(one) for one in visit.questions),
+        stills=visit.stills,
+        notes=tuple(
+            VisitNote(at=one.at, type=f.type_of(one.fact), data=data_of(one.fact))
+            for one in visit.notes
+        ),
+        work_seconds=round(visit.work_seconds, 3),
+        waited_seconds=round(visit.waited_seconds(until), 3),
+        still_seconds=round(visit.still_seconds(until), 3),
+        cost_usd=round(visit.cost_usd, 6),
+    )
+
+
+def _visit_question(asked: history.Asked) -> VisitQuestion:
+    return VisitQuestion(
+        opened_at=asked.opened_at,
+        closed_at=asked.closed_at,
+        opened=data_of(asked.opened),
+        closed=None if asked.closed is None else data_of(asked.closed),
     )
 
 

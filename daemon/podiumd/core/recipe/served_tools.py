@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from podiumd.core.recipe.model import Recipe, Step
 
 SERVER = "podium"
@@ -9,6 +11,9 @@ SERVER = "podium"
 
 SERVED_PREFIX = f"mcp__{SERVER}__"
 """What other agents' names for Podium's own tools begin with; ``mcp__podium__save`` is ``save``."""
+
+OWN_TOOLS: Final = frozenset({"ask", "notify", "report_outcome", "save", "transition"})
+"""Podium's own tools: what comes of them is told from their facts."""
 
 
 def plain_name(tool: str) -> str:

@@ -359,6 +359,10 @@ AnyRunFact = (
 )
 AnyFact = AnyTurnFact | AnyStepFact | AnyPersonFact | AnyRunFact | AnyLoopFact
 
+QuietFact = TurnStarted | ClaimMade | TreeSeen | EffectEnded | StopIntended
+"""The facts that no projection shows anything of: each of them names these first, then those that
+it alone passes over. A new fact that nobody is shown is added here, and nowhere else."""
+
 VERSION = 1
 """The version of every fact kind written by this release; per kind once they differ."""
 

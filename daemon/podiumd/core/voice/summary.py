@@ -43,6 +43,32 @@ _BEFORE_STOP = re.compile(r"\s+([.,;:!?])")
 _EMPTY = re.compile(r"\(\s*(?:commit|in|at)?\s*\)|\[\s*\]|\"\s*\"|''")
 
 
+Unsaid = (
+    f.QuietFact
+    | f.LoopFact
+    | f.RunStarted
+    | f.StepEntered
+    | f.TurnIntended
+    | f.TurnEnded
+    | f.ToolUsed
+    | f.OutcomeParsed
+    | f.OutcomeInvalid
+    | f.CheckEnded
+    | f.CommandIntended
+    | f.CommandEnded
+    | f.HookEnded
+    | f.ProgressStalled
+    | f.QuestionClosed
+    | f.SteerIntended
+    | f.MessageReceived
+    | f.AsideNoted
+    | f.RunPaused
+    | f.RunResumed
+    | f.LimitHit
+)
+"""What nothing need be said of."""
+
+
 class Ended(Protocol):
     """A run that is over, as its end is told."""
 
@@ -62,6 +88,8 @@ def summary(fact: f.AnyFact, run: Ended | None = None, answer: str = "") -> str:
         run: the run that has ended with it, where that can be read.
         answer: the last words of the run's agent, which the end of a plain prompt is told by.
     """
+    if isinstance(fact, Unsaid):
+        return ""
     match fact:
         case f.EdgeTaken():
             return "" if fact.exit else _step(fact)
@@ -71,31 +99,6 @@ def summary(fact: f.AnyFact, run: Ended | None = None, answer: str = "") -> str:
             return "The agent's usage limit is reached. The run goes on when it is over."
         case f.RunEnded():
             return _ended(fact.exit, run, answer)
-        case (
-            f.RunStarted()
-            | f.TurnFact()
-            | f.LoopFact()
-            | f.StepEntered()
-            | f.OutcomeParsed()
-            | f.OutcomeInvalid()
-            | f.CheckEnded()
-            | f.CommandIntended()
-            | f.CommandEnded()
-            | f.HookEnded()
-            | f.ClaimMade()
-            | f.ProgressStalled()
-            | f.QuestionClosed()
-            | f.EffectEnded()
-            | f.SteerIntended()
-            | f.MessageReceived()
-            | f.AsideNoted()
-            | f.StopIntended()
-            | f.RunPaused()
-            | f.RunResumed()
-            | f.LimitHit()
-            | f.TreeSeen()
-        ):
-            return ""
         case _:
             assert_never(fact)
 

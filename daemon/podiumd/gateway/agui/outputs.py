@@ -11,16 +11,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from podiumd.core.recipe.served_tools import SERVED_PREFIX
+from podiumd.core.recipe.served_tools import OWN_TOOLS, SERVED_PREFIX
 from podiumd.gateway.agui import events as e
 
 Json = dict[str, Any]
 
 MOST_RESULT: Final = 16_384
 """Characters of what a tool gave back that are shown; the transcript has it whole."""
-
-OWN_TOOLS: Final = frozenset({"ask", "notify", "report_outcome", "save", "transition"})
-"""Podium's own: told from their facts, with what they were given and what came of it."""
 
 
 @dataclass

@@ -31,27 +31,23 @@ _ANEW: Final = (
 _PARKED: Final = "The agent's usage limit is reached: it goes on by itself when that is over."
 
 Unseen = (
-    f.RunStarted
-    | f.TurnStarted
+    f.QuietFact
+    | f.RunStarted
     | f.OutcomeParsed
     | f.OutcomeInvalid
     | f.CheckEnded
     | f.CommandIntended
     | f.CommandEnded
     | f.HookEnded
-    | f.ClaimMade
     | f.ProgressStalled
     | f.QuestionOpened
-    | f.EffectEnded
     | f.SteerIntended
     | f.MessageReceived
     | f.AsideNoted
-    | f.StopIntended
     | f.RunPaused
     | f.RunResumed
     | f.RunEnded
     | f.LimitHit
-    | f.TreeSeen
     | f.LoopFact
 )
 """What clients see nothing of: a snapshot says it, or the end of the stream."""

@@ -17,6 +17,30 @@ _ENDINGS: Final[dict[str, tuple[str, Level]]] = {
 }
 
 
+Unlogged = (
+    f.QuietFact
+    | f.RunStarted
+    | f.TurnIntended
+    | f.ToolUsed
+    | f.HookEnded
+    | f.CheckEnded
+    | f.CommandIntended
+    | f.CommandEnded
+    | f.SteerIntended
+    | f.AsideNoted
+    | f.LoopFact
+    | f.RunParked
+    | f.StepEntered
+    | f.TurnEnded
+    | f.MessageReceived
+    | f.QuestionOpened
+    | f.QuestionClosed
+    | f.RunPaused
+    | f.RunResumed
+)
+"""The facts that no line of the log is of."""
+
+
 def write(log: LogEvent, state: RunState, fact: f.AnyFact) -> None:
     """Log what a fact of a recipe's run means to a person, where it means anything."""
     if state.recipe is None:
@@ -33,6 +57,8 @@ def write(log: LogEvent, state: RunState, fact: f.AnyFact) -> None:
 
 
 def _lines(fact: f.AnyFact) -> Lines:
+    if isinstance(fact, Unlogged):
+        return []
     match fact:
         case f.OutcomeParsed():
             fields = {"step": fact.step, "outcome": fact.outcome, "source": fact.source}
@@ -47,32 +73,6 @@ def _lines(fact: f.AnyFact) -> Lines:
             return _stalled(fact)
         case f.RunEnded():
             return _ended(fact)
-        case (
-            f.RunStarted()
-            | f.TurnIntended()
-            | f.TurnStarted()
-            | f.ToolUsed()
-            | f.HookEnded()
-            | f.ClaimMade()
-            | f.TreeSeen()
-            | f.CheckEnded()
-            | f.CommandIntended()
-            | f.CommandEnded()
-            | f.SteerIntended()
-            | f.AsideNoted()
-            | f.EffectEnded()
-            | f.LoopFact()
-            | f.StopIntended()
-            | f.RunParked()
-            | f.StepEntered()
-            | f.TurnEnded()
-            | f.MessageReceived()
-            | f.QuestionOpened()
-            | f.QuestionClosed()
-            | f.RunPaused()
-            | f.RunResumed()
-        ):
-            return []
         case _:
             assert_never(fact)
 

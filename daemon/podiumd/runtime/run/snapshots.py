@@ -18,6 +18,27 @@ MOST_AT_ONCE: Final = 64
 """Conversations that a new follower is told of: those that were begun last."""
 
 
+Unchanging = (
+    f.QuietFact
+    | f.RunStarted
+    | f.TurnIntended
+    | f.ToolUsed
+    | f.HookEnded
+    | f.CheckEnded
+    | f.CommandIntended
+    | f.CommandEnded
+    | f.SteerIntended
+    | f.AsideNoted
+    | f.LoopFact
+    | f.RunParked
+    | f.OutcomeParsed
+    | f.OutcomeInvalid
+    | f.LimitHit
+    | f.ProgressStalled
+)
+"""The facts that change nothing of what a client shows of a conversation."""
+
+
 def converses(state: RunState) -> bool:
     """Tell whether a run has phases that are conversations."""
     recipe = state.recipe
@@ -33,6 +54,8 @@ def after(state: RunState, facts: Iterable[f.AnyFact], at: str) -> Event | None:
 
 def _changes(fact: f.AnyFact) -> bool:
     """Tell whether a fact changes what a client shows of a conversation."""
+    if isinstance(fact, Unchanging):
+        return False
     match fact:
         case (
             f.TurnEnded()
@@ -46,29 +69,6 @@ def _changes(fact: f.AnyFact) -> bool:
             | f.RunEnded()
         ):
             return True
-        case (
-            f.RunStarted()
-            | f.TurnIntended()
-            | f.TurnStarted()
-            | f.ToolUsed()
-            | f.HookEnded()
-            | f.ClaimMade()
-            | f.TreeSeen()
-            | f.CheckEnded()
-            | f.CommandIntended()
-            | f.CommandEnded()
-            | f.SteerIntended()
-            | f.AsideNoted()
-            | f.EffectEnded()
-            | f.LoopFact()
-            | f.StopIntended()
-            | f.RunParked()
-            | f.OutcomeParsed()
-            | f.OutcomeInvalid()
-            | f.LimitHit()
-            | f.ProgressStalled()
-        ):
-            return False
         case _:
             assert_never(fact)
 

@@ -41,25 +41,21 @@ AGAIN_SECONDS = 1.0
 EVENTS: Final = frozenset(str(kind.__struct_config__.tag) for kind in get_args(Told))
 
 Untold = (
-    TurnOutput
+    f.QuietFact
+    | TurnOutput
     | Snapshot
     | f.TurnIntended
-    | f.TurnStarted
     | f.ToolUsed
     | f.OutcomeParsed
     | f.CheckEnded
     | f.CommandIntended
     | f.CommandEnded
     | f.HookEnded
-    | f.ClaimMade
     | f.ProgressStalled
-    | f.EffectEnded
     | f.SteerIntended
     | f.MessageReceived
     | f.AsideNoted
-    | f.StopIntended
     | f.LimitHit
-    | f.TreeSeen
     | f.LoopFact
 )
 """What phones are told nothing of here."""
