@@ -178,7 +178,11 @@ def _serve(loaded: Loaded, options: argparse.Namespace) -> int:
     for words in loaded.warnings:
         log("Setting ignored", "warning", reason=words)
     with _importing():
+        from podiumd.agents.halves import load_driver
         from podiumd.daemon import app  # only now: 'config show' must not load the whole daemon
+
+        for agent in loaded.config.agents.values():
+            load_driver(agent.kind)
 
     sources = (os.environ, sys.platform, Path.home(), options.config)
     settings = Settings(loaded, lambda: load(*sources), restart_command(manager.kind))

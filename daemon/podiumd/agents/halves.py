@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 from typing import Any, cast
 
 import msgspec
@@ -45,6 +46,11 @@ class Host(msgspec.Struct, frozen=True, kw_only=True):
     spool_megabytes: Callable[[], int] = lambda: SPOOL_MEGABYTES
 
 
+def load_driver(kind: Kind) -> ModuleType:
+    """Load the module that drives agents of a kind; a daemon does so before it begins."""
+    return import_module(f"{kind.package}.driver")
+
+
 def make_driver(kind: Kind, host: Host) -> Driver:
     """Make the driver of one agent. Raises ``SettingFault``."""
-    return cast("Driver", import_module(f"{kind.package}.driver").make(host))
+    return cast("Driver", load_driver(kind).make(host))
