@@ -14,6 +14,7 @@ from podiumd.runtime.api import OpenQuestion, SendPrompt, StartRun, Subscription
 from podiumd.runtime.errors import AlreadyEnded, Busy, InvalidParameter, NotFound
 from podiumd.wire.daemon import Activity, Orchestration
 from podiumd.wire.event import Event
+from podiumd.wire.sessions import LockHolder
 from tests.plain import some
 
 Json = Any
@@ -290,8 +291,8 @@ class FakeService:
     async def prompt(self, request: SendPrompt) -> Json:
         self.note("prompt", request)
         if request.session_id == "held":
-            holder = {"kind": "run", "id": "run-1", "since": "2026-01-01T00:00:00.000Z"}
-            raise Busy("The session is in use.", session_id="held", holder=holder)
+            holder = LockHolder(kind="run", id="run-1", since="2026-01-01T00:00:00.000Z")
+            raise Busy("The session is in use.", holder, session_id="held")
         return {"session_id": "s-1", "turn_id": "t-1", "run_id": "run-3"}
 
     async def prompt_and_wait(self, request: SendPrompt) -> Json:

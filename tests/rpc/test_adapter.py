@@ -13,8 +13,11 @@ from hypothesis import strategies as st
 
 from podiumd.rpc.adapter import Adapter, Method, error_line, notification
 from podiumd.runtime.errors import Busy, PodiumError
+from podiumd.wire.refusals import RefusalData
+from podiumd.wire.sessions import LockHolder
 from tests.examples import examples
 from tests.patience import HANG_SECONDS
+from tests.plain import some
 
 
 class Operands(msgspec.Struct, forbid_unknown_fields=True):
@@ -64,7 +67,7 @@ async def surrogate(world: World, params: Nothing) -> str:
 
 
 async def busy(world: World, params: Nothing) -> None:
-    raise Busy("The session is in use.", session_id="s")
+    raise Busy("The session is in use.", some(LockHolder), session_id="s")
 
 
 async def bare_refusal(world: World, params: Nothing) -> None:
@@ -296,7 +299,7 @@ async def test_a_refusal_of_the_service_keeps_its_code_words_and_data() -> None:
     assert reply["error"] == {
         "code": -32001,
         "message": "The session is in use.",
-        "data": {"session_id": "s"},
+        "data": {"holder": {"kind": "run"}, "session_id": "s"},
     }
 
 
@@ -346,7 +349,7 @@ def test_lines_of_our_own() -> None:
         "method": "event",
         "params": {"pos": 1},
     }
-    assert json.loads(error_line(-32008, "Try again.", {"retry_after_ms": 1})) == {
+    assert json.loads(error_line(-32008, "Try again.", RefusalData(retry_after_ms=1))) == {
         "jsonrpc": "2.0",
         "error": {"code": -32008, "message": "Try again.", "data": {"retry_after_ms": 1}},
         "id": None,

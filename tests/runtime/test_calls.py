@@ -9,6 +9,7 @@ import pytest
 from podiumd.core.recipe.calls import MAX_CALL_DEPTH, MOST_CALLED_STEPS
 from podiumd.runtime.errors import AgentUnavailable, RecipeRefused, Refused
 from tests.long import sampled
+from tests.plain import plain
 from tests.runtime.calling import INNER, calling, history
 from tests.runtime.harness import ONE_STEP, Daemon, Machine, running
 from tests.tools.git_repository import commit, make_repository
@@ -151,12 +152,12 @@ async def test_a_call_that_cannot_be_made_refuses_the_start_and_says_why(
             await daemon.start(recipe)
         said = raised.value.message
         assert said.startswith("Recipe 'calling' cannot run: ") and words in said
-        [finding] = raised.value.data["findings"]
+        [finding] = plain(raised.value.data)["findings"]
         assert (finding["step"], finding["file"]) == ("work", str(machine.recipes / "calling.toml"))
         assert words in finding["message"] and finding["line"] in (9, 10, 11, 12)
         with pytest.raises(RecipeRefused) as raised:
             await daemon.service.recipe_tools.simulate(recipe, [], None)
-        assert raised.value.data["findings"] == [finding]
+        assert plain(raised.value.data)["findings"] == [finding]
         shown = await daemon.service.recipes.get(recipe, str(machine.project))
         assert shown.worst_case is None and shown.ways["work"][0].to == "ship"
 

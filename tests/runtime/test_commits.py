@@ -9,6 +9,7 @@ import pytest
 from podiumd.runtime.errors import Refused
 from podiumd.runtime.intake.commit_places import check_place
 from tests.core.builders import a_recipe, a_step
+from tests.plain import plain
 from tests.runtime.fake_agent import FakeTurn
 from tests.runtime.harness import Daemon, Machine, running
 from tests.tools.git_repository import commit, make_repository, run_git
@@ -52,11 +53,11 @@ async def test_a_recipe_that_commits_does_not_start_where_there_is_no_repository
     async with running(machine) as daemon:
         with pytest.raises(Refused) as raised:
             await daemon.start(committing)
-        assert raised.value.data["what"] == "no-repository"
+        assert plain(raised.value.data)["what"] == "no-repository"
         assert raised.value.message == (
             f"'{machine.project}' is no git repository, and recipe 'committing' commits."
         )
-        assert "git init" in raised.value.data["fix"]
+        assert "git init" in plain(raised.value.data)["fix"]
         assert machine.agent.turns == [] and await daemon.service.locks() == []
 
 
@@ -72,8 +73,8 @@ def test_the_whole_home_and_the_whole_disk_are_asked_about(
     else:
         with pytest.raises(Refused) as raised:
             check_place(recipe, top, top, anyway=False, home=str(tmp_path))
-        assert raised.value.data["what"] == "unusual-place"
-        assert "--anyway" in raised.value.data["fix"]
+        assert plain(raised.value.data)["what"] == "unusual-place"
+        assert "--anyway" in plain(raised.value.data)["fix"]
 
 
 @pytest.mark.parametrize("place", ["home", "root"])
@@ -84,7 +85,7 @@ def test_nobody_is_told_to_make_a_repository_of_the_whole_home_or_disk(
     recipe = a_recipe({"commit": a_step(commits=True)})
     with pytest.raises(Refused) as raised:
         check_place(recipe, where, None, anyway=False, home=str(tmp_path))
-    assert raised.value.data["fix"] == "Start it in a repository (--cwd DIR)."
+    assert plain(raised.value.data)["fix"] == "Start it in a repository (--cwd DIR)."
 
 
 async def test_home_asks_once_more_over_the_service_too(

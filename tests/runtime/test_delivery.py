@@ -77,7 +77,7 @@ async def test_a_permission_mode_that_the_agent_lacks_is_refused_and_sends_nothi
     async with running(machine) as daemon:
         with pytest.raises(InvalidParameter, match=known) as refusal:
             await daemon.prompt("one", permission_mode="allow-all")
-        assert refusal.value.data == {"parameter": "permission_mode"}
+        assert plain(refusal.value.data) == {"parameter": "permission_mode"}
         assert await daemon.service.locks() == []
 
 

@@ -15,7 +15,7 @@ from podiumd.runtime.locks import lockfile
 from podiumd.runtime.locks.holder import Holder
 from podiumd.runtime.locks.lockfile import LeaseError, prepare_directory
 from podiumd.store.errors import StoreFull
-from tests.plain import reason
+from tests.plain import plain, reason
 from tests.runtime.harness import Machine, fields_of, running
 
 
@@ -39,7 +39,7 @@ async def test_a_start_and_a_prompt_are_refused_in_a_sentence_and_hold_nothing(
             for begin in (daemon.start(one), daemon.prompt()):
                 with pytest.raises(Overloaded, match="The disk is full") as raised:
                     await begin
-                assert raised.value.data == {"retry_after_ms": 5000}
+                assert plain(raised.value.data) == {"retry_after_ms": 5000}
         assert await daemon.service.locks() == []
         run_id = await daemon.start(one)
         (await daemon.turn()).complete()

@@ -52,7 +52,7 @@ async def test_a_prompt_beyond_the_bound_is_refused_and_those_before_it_are_sent
         with pytest.raises(Overloaded, match=r"^2 prompts .*limits\.max_queued") as raised:
             await queue(daemon, "one too many", session)
 
-        assert raised.value.data == {"retry_after_ms": 10_000}
+        assert plain(raised.value.data) == {"retry_after_ms": 10_000}
         assert len(daemon.runs.queue) == 2 and len(await daemon.store.open_runs()) == stored == 3
         assert await said(daemon, turn, 2) == ["second", "third"]
         assert len(daemon.runs.queue) == 0
@@ -227,7 +227,7 @@ async def test_words_for_a_run_have_a_bound_too_and_there_is_room_when_it_has_re
         assert plain(await daemon.service.steer(run_id, "Mind the tests.")) == {"state": "too_late"}
         with pytest.raises(Overloaded, match="this one was not taken") as raised:
             await daemon.service.steer(run_id, "And the docs.")
-        assert raised.value.data == {"retry_after_ms": 10_000}
+        assert plain(raised.value.data) == {"retry_after_ms": 10_000}
         await daemon.answer(run_id, "yes")
         turn = await daemon.turn()
         assert "Mind the tests." in turn.prompt and "And the docs." not in turn.prompt

@@ -193,7 +193,7 @@ async def test_a_file_that_cannot_be_read_is_an_error_and_leaves_nothing_open(
             make(path)
             with pytest.raises(InvalidParameter) as raised:
                 await check(daemon, path=str(path))
-            assert raised.value.data == {"parameter": "path"}
+            assert plain(raised.value.data) == {"parameter": "path"}
             assert raised.value.message.startswith(f"'{path}' cannot be read: ")
             assert why in raised.value.message
             assert str(path) not in open_files()

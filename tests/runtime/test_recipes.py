@@ -251,12 +251,12 @@ async def test_a_recipe_that_cannot_be_started_says_why(machine: Machine) -> Non
     async with running(machine) as daemon:
         with pytest.raises(RecipeRefused) as raised:
             await daemon.start("broken")
-        assert raised.value.data["findings"]
+        assert plain(raised.value.data)["findings"]
         with pytest.raises(Refused, match="not trusted"):
             await daemon.start("loop")
         with pytest.raises(InvalidParameter) as params:
             await daemon.start(machine.one_step(), params={"no-such": "x"})
-        assert params.value.data["parameter"] == "params"
+        assert plain(params.value.data)["parameter"] == "params"
 
 
 async def test_switching_recipes_off_lets_the_turn_finish_and_leaves_plain_chat(

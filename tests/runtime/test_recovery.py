@@ -35,7 +35,7 @@ async def test_a_running_turn_is_let_go_and_taken_up_with_its_session_held_meanw
         assert (await daemon.service.status()).taken_up == 1
         with pytest.raises(Busy) as raised:
             await daemon.prompt(session_id=turn.request.session_id)
-        assert raised.value.data["holder"].id == run_id
+        assert plain(raised.value.data)["holder"]["id"] == run_id
         turn.complete()
         run = await daemon.ended(run_id)
         assert (run["exit"]["reason"], run["turns"]) == ("turn-complete", 1)

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from podiumd.runtime.errors import AgentUnavailable, InvalidParameter, NotFound, RecipeRefused
 from tests.core.recipe_files import AGENTS, FAULTY, SOUND, WARNINGS, load, marks
 from tests.long import sampled
+from tests.plain import plain
 from tests.runtime.fake_agent import FakeDriver
 from tests.runtime.harness import Daemon, Machine, running
 from tests.tools.git_repository import initialize
@@ -57,7 +58,7 @@ async def test_a_refusal_names_code_file_line_step_and_what_to_do(machine: Machi
         "max_total_steps in [limits]"
     )
     assert said.message == f"Recipe 'loop' cannot run: {message}"
-    assert said.data["findings"] == [
+    assert plain(said.data)["findings"] == [
         {
             "code": "unbounded-cycle",
             "level": "error",
@@ -79,7 +80,7 @@ async def test_every_fault_of_the_graph_refuses_the_start(machine: Machine) -> N
         for more, code in cases:
             recipe = loop(machine, on=more, limits="[limits]\nmax_total_steps = 3")
             said = await refusal(daemon, recipe)
-            assert code in [finding["code"] for finding in said.data["findings"]]
+            assert code in [finding["code"] for finding in plain(said.data)["findings"]]
 
 
 async def test_a_cycle_of_commands_costs_no_turn_and_is_endless_all_the_same(
@@ -91,7 +92,7 @@ async def test_a_cycle_of_commands_costs_no_turn_and_is_endless_all_the_same(
         worst = (await daemon.service.recipes.get(recipe, None)).worst_case
         assert worst is not None and worst.turns == 0
         said = await refusal(daemon, recipe)
-        assert [finding["code"] for finding in said.data["findings"]] == ["unbounded-cycle"]
+        assert [finding["code"] for finding in plain(said.data)["findings"]] == ["unbounded-cycle"]
         loop(machine, COMMAND, ENDLESS_COMMAND, "[limits]\nmax_step_visits = 2")
         run = await daemon.ended(await daemon.start(recipe))
         assert run["exit"]["reason"] == "max-step-visits-exceeded:work"
@@ -117,7 +118,7 @@ async def test_a_called_cycle_is_bounded_by_the_callers_limits_and_by_no_others(
     recipe = machine.recipe(CALLING.format(limits=""), "calling")
     async with running(machine) as daemon:
         said = await refusal(daemon, recipe)
-        [finding] = said.data["findings"]
+        [finding] = plain(said.data)["findings"]
         assert (finding["code"], finding["step"], finding["line"]) == ("unbounded-cycle", "ship", 6)
         assert finding["file"] == str(machine.recipes / "calling.toml")
         machine.recipe(CALLING.format(limits="[limits]\nmax_total_steps = 3"), "calling")
@@ -156,7 +157,7 @@ async def test_what_the_agent_cannot_do_refuses_the_start_and_another_agent_may_
     machine.drivers["able"] = able = FakeDriver()
     async with running(machine) as daemon:
         said = await refusal(daemon, recipe)
-        [finding] = said.data["findings"]
+        [finding] = plain(said.data)["findings"]
         assert (finding["code"], finding["step"]) == ("agent-capability", "work")
         assert "has no permission mode 'sleepy'" in finding["message"]
         await daemon.start(recipe, agent="able")  # modes are words of the step's own agent
@@ -170,7 +171,7 @@ async def test_a_conversation_is_refused_for_an_agent_that_takes_no_tools(
     recipe = loop(machine, "talk = true", 'good = { exit = "turn-complete" }')
     async with running(machine) as daemon:
         said = await refusal(daemon, recipe)
-        [finding] = said.data["findings"]
+        [finding] = plain(said.data)["findings"]
         assert (finding["code"], finding["step"]) == ("agent-capability", "work")
 
 
@@ -208,7 +209,7 @@ async def test_no_recipe_with_an_error_is_begun(machine: Machine, path: Path) ->
             except NotFound:
                 continue  # where the id is what is wrong it goes by its file's name
             except RecipeRefused as refused:
-                codes = {finding["code"] for finding in refused.data["findings"]}
+                codes = {finding["code"] for finding in plain(refused.data)["findings"]}
                 assert codes <= expected and codes
                 return
             except AgentUnavailable:
@@ -227,7 +228,10 @@ async def test_every_sound_recipe_is_begun(machine: Machine, path: Path) -> None
         if any(param.default is None or param.needed for param in recipe.params.values()):
             with pytest.raises(InvalidParameter, match="param") as raised:
                 await daemon.start(name)
-            assert raised.value.data["fix"] == f"Give it with -p {raised.value.data['missing']}=..."
+            assert (
+                plain(raised.value.data)["fix"]
+                == f"Give it with -p {plain(raised.value.data)['missing']}=..."
+            )
         else:
             await daemon.service.cancel(await daemon.start(name))
 

@@ -87,7 +87,7 @@ async def test_a_cancel_returns_when_the_agent_is_gone_and_its_session_free(
         assert await daemon.service.locks() == []
         with pytest.raises(AlreadyEnded) as raised:
             await daemon.service.cancel(run_id)
-        assert raised.value.data == {"id": run_id, "by": "user-requested"}
+        assert plain(raised.value.data) == {"id": run_id, "by": "user-requested"}
 
 
 async def test_an_agent_that_does_not_stop_by_itself_is_ended(

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from podiumd.agents.scripted.driver import ScriptedDriver
 from podiumd.agents.scripted.script import demo_script
 from podiumd.runtime.errors import AgentUnavailable, InvalidParameter
+from tests.plain import plain
 from tests.runtime.harness import Machine, running
 
 
@@ -22,7 +23,7 @@ async def test_a_recipe_without_lines_for_it_is_not_played_by_the_demo(machine: 
         with pytest.raises(AgentUnavailable) as raised:
             await daemon.start(one, agent="scripted")
         assert "the scripted agent has no script for 'one'" in raised.value.message
-        assert "--script FILE" in raised.value.data["fix"]
+        assert "--script FILE" in plain(raised.value.data)["fix"]
         await daemon.begun(demo, agent="scripted")
 
 

@@ -109,7 +109,7 @@ async def test_a_place_in_the_list_that_is_no_time_is_refused(machine: Machine) 
     async with ready(machine) as daemon:
         with pytest.raises(InvalidParameter, match="'yesterday' is no time") as raised:
             await listed(daemon, before="yesterday")
-        assert raised.value.data == {"parameter": "before"}
+        assert plain(raised.value.data) == {"parameter": "before"}
 
 
 async def test_one_directory_s_sessions_are_listed_and_counted(machine: Machine) -> None:
@@ -228,7 +228,7 @@ async def test_a_session_that_is_not_there_is_said_to_be_unknown(machine: Machin
             ):
                 with pytest.raises(NotFound) as raised:
                     await ask
-                assert raised.value.data == {"kind": "session", "id": name}
+                assert plain(raised.value.data) == {"kind": "session", "id": name}
 
 
 async def test_more_sessions_with_one_beginning_than_can_be_named(machine: Machine) -> None:

@@ -10,6 +10,7 @@ from trio.testing import wait_all_tasks_blocked
 
 from podiumd.runtime.bus import Wish
 from podiumd.runtime.errors import AgentUnavailable, Busy, InvalidParameter, NotFound
+from tests.plain import plain
 from tests.runtime.fake_agent import FakeTurn, done
 from tests.runtime.harness import Daemon, Machine, running
 from tests.tools.git_repository import commit, make_repository, run_git
@@ -22,9 +23,9 @@ async def test_two_recipes_never_work_in_one_checkout(machine: Machine, one: str
         first = await daemon.start(one, working_directory=str(repository))
         with pytest.raises(Busy) as raised:
             await daemon.start(one, working_directory=str(repository / "below"))
-        assert raised.value.data["working_directory"] == str(repository)
-        holder = raised.value.data["holder"]
-        assert (holder.kind, holder.id, holder.pid) == ("run", first, os.getpid())
+        assert plain(raised.value.data)["working_directory"] == str(repository)
+        holder = plain(raised.value.data)["holder"]
+        assert (holder["kind"], holder["id"], holder["pid"]) == ("run", first, os.getpid())
         (await daemon.turn()).complete()
         await daemon.ended(first)
         await daemon.start(one, working_directory=str(repository / "below"))
@@ -76,8 +77,8 @@ async def test_a_session_has_one_user_and_the_second_is_told_who(
         session = (await daemon.turn()).request.session_id
         with pytest.raises(Busy) as raised:
             await daemon.prompt(session_id=session)
-        assert raised.value.data["session_id"] == session
-        assert raised.value.data["holder"].id == run_id
+        assert plain(raised.value.data)["session_id"] == session
+        assert plain(raised.value.data)["holder"]["id"] == run_id
         other = machine.directory("other")
         with pytest.raises(Busy):
             await daemon.start(one, working_directory=other, session_id=session)
@@ -220,7 +221,7 @@ async def test_one_aside_at_a_time(machine: Machine, gated: str) -> None:
         turn = await daemon.turn()
         with pytest.raises(Busy) as raised:
             await daemon.prompt("And another", session_id=session)
-        assert raised.value.data["holder"].id == run_id
+        assert plain(raised.value.data)["holder"]["id"] == run_id
         turn.end(done())
         await daemon.ended(turn.request.run_id)
         await daemon.prompt("And another", session_id=session)
@@ -237,8 +238,8 @@ async def test_an_aside_keeps_the_session_when_the_run_it_borrowed_from_is_cance
         await daemon.service.cancel(run_id)
         with pytest.raises(Busy) as raised:
             await daemon.prompt("Mine now", session_id=session)
-        holder = raised.value.data["holder"]
-        assert (holder.kind, holder.id) == ("prompt", aside["run_id"])
+        holder = plain(raised.value.data)["holder"]
+        assert (holder["kind"], holder["id"]) == ("prompt", aside["run_id"])
         turn.end(done())
         await daemon.ended(aside["run_id"])
         await daemon.prompt("Mine now", session_id=session)
@@ -333,13 +334,13 @@ async def test_a_session_that_nobody_knows_and_an_agent_that_is_not_there_are_re
     async with running(machine) as daemon:
         with pytest.raises(NotFound) as missing:
             await daemon.prompt(session_id="unheard-of")
-        assert missing.value.data == {"kind": "session", "id": "unheard-of"}
+        assert plain(missing.value.data) == {"kind": "session", "id": "unheard-of"}
         with pytest.raises(NotFound, match="no recipe"):
             await daemon.start("unheard-of")
         with pytest.raises(AgentUnavailable, match="no such agent") as unknown:
             await daemon.prompt(agent="unheard-of")
-        known = unknown.value.data["known"]
-        assert unknown.value.data["fix"] == f"There are: {', '.join(known)}."
+        known = plain(unknown.value.data)["known"]
+        assert plain(unknown.value.data)["fix"] == f"There are: {', '.join(known)}."
         with pytest.raises(AgentUnavailable, match=f"The nearest is '{known[0]}'; there are"):
             await daemon.start(one, agent=f"{known[0]}x")
         machine.agent.problem = "it is not installed."

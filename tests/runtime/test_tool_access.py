@@ -19,6 +19,7 @@ from podiumd.formats import mcp
 from podiumd.runtime import tool_access
 from podiumd.runtime.errors import Overloaded, Refused
 from podiumd.runtime.tool_access import ToolAccess
+from tests.plain import plain
 
 SAVE = ToolSpec(name="save", description="Save.", schema={"type": "object"})
 Used = list[tuple[str, str, dict[str, Any]]]
@@ -193,7 +194,7 @@ async def test_a_taken_up_turn_is_served_under_its_old_token(tmp_path: Path, tur
 async def refusal(access: ToolAccess, token: str, going_on: Sequence[Path] = ()) -> str:
     with pytest.raises(Refused) as caught:
         await say(access, token, call(), going_on=going_on)
-    assert caught.value.data == {"reason": caught.value.message}
+    assert plain(caught.value.data) == {"reason": caught.value.message}
     return caught.value.message
 
 
@@ -264,7 +265,7 @@ async def test_a_turn_that_begins_or_is_taken_up_just_now_is_to_be_tried_again(
     with pytest.raises(Overloaded) as caught:
         await say(access, token, going_on=[turn])
 
-    assert caught.value.data == {"retry_after_ms": 200}
+    assert plain(caught.value.data) == {"retry_after_ms": 200}
 
 
 async def test_who_waits_while_the_turn_is_let_go_is_to_try_again(
@@ -283,7 +284,7 @@ async def test_who_waits_while_the_turn_is_let_go_is_to_try_again(
             nursery.start_soon(wait)
             await wait_all_tasks_blocked()
 
-    assert refused[0].data == {"retry_after_ms": 200}
+    assert plain(refused[0].data) == {"retry_after_ms": 200}
     await refusal(access, token)
 
 
@@ -301,7 +302,7 @@ async def test_wrong_tokens_are_slowed_down_and_right_ones_are_not(
         with pytest.raises(Overloaded) as caught:
             await say(access, "wrong")
         await say(access, token, call())
-        await trio.sleep(caught.value.data["retry_after_ms"] / 1000)
+        await trio.sleep(plain(caught.value.data)["retry_after_ms"] / 1000)
         await refusal(access, "wrong")
 
     assert len(used) == 1
@@ -318,7 +319,7 @@ async def test_an_agent_that_calls_without_end_is_slowed_down(
         await say(access, token, batch)
         with pytest.raises(Overloaded) as caught:
             await say(access, token, batch)
-        await trio.sleep(caught.value.data["retry_after_ms"] / 1000)
+        await trio.sleep(plain(caught.value.data)["retry_after_ms"] / 1000)
         assert len(await say(access, token, batch)) == mcp.BATCH_LIMIT
 
 

@@ -69,7 +69,7 @@ async def refused(daemon: Daemon, recipe: str, **fields: Any) -> str:
     with pytest.raises(Refused) as raised:
         await daemon.start(recipe, **fields)
     assert raised.value.code == -32006
-    assert raised.value.data["reason"] == raised.value.message
+    assert plain(raised.value.data)["reason"] == raised.value.message
     assert daemon.machine.agent.turns == []
     assert await daemon.service.locks() == []
     return raised.value.message
@@ -252,7 +252,7 @@ async def test_recipes_that_cannot_be_looked_at_are_not_trusted_and_trust_is_kep
             path.touch()
         with pytest.raises(RecipeRefused, match="more than 100 recipes") as raised:
             await trust(daemon)
-        assert raised.value.data["findings"]
+        assert plain(raised.value.data)["findings"]
         for path in more:
             path.unlink()
         assert (await listed(daemon, "theirs"))["trusted"] is True
@@ -295,7 +295,7 @@ async def test_a_broken_recipe_of_a_project_names_what_it_shadows(
     async with running(machine) as daemon:
         with pytest.raises(RecipeRefused) as raised:
             await daemon.start("implement-and-review")
-        assert raised.value.data["fix"] == (
+        assert plain(raised.value.data)["fix"] == (
             "'builtin.implement-and-review' is the recipe that it shadows."
         )
 

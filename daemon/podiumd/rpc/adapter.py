@@ -37,6 +37,7 @@ from podiumd.store.errors import StoreFull
 from podiumd.wire import method as wire
 from podiumd.wire.event import Event
 from podiumd.wire.method import Pace
+from podiumd.wire.refusals import RefusalData
 from podiumd.wording import quoted
 
 PARSE_ERROR: Final = -32700
@@ -207,7 +208,7 @@ class Adapter(Generic[Context]):
     def refuse(self, work: Call | Batch, refusal: PodiumError) -> bytes:
         """The answer of a line that is not run at all; empty where none is expected."""
         calls = work.calls if isinstance(work, Batch) else [work]
-        error = _error(refusal.code, refusal.message, refusal.data or None)
+        error = _error(refusal.code, refusal.message, refusal.told)
         answers = [_failure(call.id, error) for call in calls if call.id is not NOID]
         if isinstance(work, Batch):
             return _joined(answers) or b""
@@ -290,9 +291,8 @@ def _unfit(method: Method[Any], envelope: _Envelope, near: _Near | None) -> Call
         return _unreadable(error)
     if isinstance(given, list):
         words = "parameters are passed by name, so 'params' must be an object"
-        return _refused(
-            envelope.id, INVALID_PARAMS, f"Invalid params: {words}.", {"parameter": "params"}
-        )
+        data = RefusalData(parameter="params")
+        return _refused(envelope.id, INVALID_PARAMS, f"Invalid params: {words}.", data)
     if not isinstance(given, dict):
         return _refused(
             envelope.id, INVALID_REQUEST, "Invalid request: 'params' must be an object."
@@ -321,7 +321,7 @@ def _opening(method: str) -> bytes:
     return b'{"jsonrpc":"2.0","method":%b,"params":' % _encode(method)
 
 
-def error_line(code: int, message: str, data: dict[str, Any] | None = None) -> bytes:
+def error_line(code: int, message: str, data: RefusalData | None = None) -> bytes:
     """An error's line for a client whose request could not even be read (id null)."""
     return _failure(None, _error(code, message, data))
 
@@ -343,7 +343,7 @@ def _guarded(method: Method[Any]) -> Callable[[Any, Any], Awaitable[Any]]:
         try:
             return Success(await handler(context, params))
         except PodiumError as refusal:
-            return _error(refusal.code, refusal.message, refusal.data or None)
+            return _error(refusal.code, refusal.message, refusal.told)
         except StoreFull as error:
             log("Store full", "error", method=method.name, file=str(error.file))
             return Error(Overloaded.code, DISK_FULL, {"retry_after_ms": DISK_FULL_RETRY_MS})
@@ -361,7 +361,7 @@ def _internal_error(method: str, error: Exception) -> Any:
     )
 
 
-def _error(code: int, message: str, data: dict[str, Any] | None) -> Any:
+def _error(code: int, message: str, data: RefusalData | None) -> Any:
     return Error(code, message, NODATA if data is None else data)
 
 
@@ -370,10 +370,10 @@ def _batch_is_full(most_bytes: int) -> Any:
         f"Not done: the answers of this batch have reached {most_bytes} bytes; "
         "send this request again in another one."
     )
-    return _error(refusal.code, refusal.message, refusal.data)
+    return _error(refusal.code, refusal.message, refusal.told)
 
 
-def _refused(id: Any, code: int, message: str, data: dict[str, Any] | None = None) -> Call:
+def _refused(id: Any, code: int, message: str, data: RefusalData | None = None) -> Call:
     error = _error(code, message, data)
 
     async def refuse(context: Any) -> Any:

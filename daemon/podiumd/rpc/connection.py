@@ -110,7 +110,7 @@ class Connection:
         refusal = Overloaded(
             "The daemon has too many connections, and this one was idle for longest: connect again."
         )
-        self._outbox.put(error_line(refusal.code, refusal.message, refusal.data))
+        self._outbox.put(error_line(refusal.code, refusal.message, refusal.told))
         self._serving.cancel()
 
     async def _run(self) -> None:

@@ -132,7 +132,7 @@ class RpcServer:
         if refusal is None:
             return True
         try:
-            sock.send(error_line(refusal.code, refusal.message, refusal.data))
+            sock.send(error_line(refusal.code, refusal.message, refusal.told))
         except OSError:
             pass  # it did not wait for the answer
         sock.close()

@@ -39,6 +39,7 @@ from podiumd.speech.utterance import Utterance
 from podiumd.speech.words.languages import KNOWN, code_of
 from podiumd.wire import voice as wire
 from podiumd.wire.fields import Done, Nothing
+from podiumd.wire.refusals import RefusalData
 
 OWNER: Final = "local"
 MOST_PROGRESS: Final = 64
@@ -52,7 +53,7 @@ class SpeechUnavailable(AgentUnavailable):
     """Nothing can be read, or said, as things stand; ``words`` say why and what to do."""
 
     def __init__(self, reason: str, words: str) -> None:
-        PodiumError.__init__(self, words, agent="voice", reason=reason, fix=words)
+        PodiumError.__init__(self, words, RefusalData(agent="voice", reason=reason, fix=words))
 
 
 def state_of(voice: Voice | None) -> wire.SpeechStatus:
@@ -79,7 +80,7 @@ def _refusal(parameter: str, fault: AudioError) -> PodiumError:
     if fault.code in ("not_open", "expired", "cancelled"):
         return NotFound("utterance", fault.code, fault.message)
     refusal = InvalidParameter(parameter, fault.message)
-    refusal.data["reason"] = fault.code
+    refusal.data.reason = fault.code
     return refusal
 
 

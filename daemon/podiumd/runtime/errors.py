@@ -5,12 +5,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from typing import Any, ClassVar
+from typing import ClassVar
 
-from podiumd.core.findings import closest
+from msgspec import UNSET, UnsetType
+
+from podiumd.core.findings import Finding, closest
 from podiumd.tools.files.disk import is_full
+from podiumd.wire.refusals import RefusalData
+from podiumd.wire.sessions import LockHolder
 
 FULL_RETRY_MS = 5000
 
@@ -20,10 +24,15 @@ class PodiumError(Exception):
 
     code: ClassVar[int] = -32603
 
-    def __init__(self, message: str, **data: Any) -> None:
+    def __init__(self, message: str, data: RefusalData | None = None) -> None:
         super().__init__(message)
         self.message = message
-        self.data: dict[str, Any] = data
+        self.data = RefusalData() if data is None else data
+
+    @property
+    def told(self) -> RefusalData | None:
+        """The data; ``None`` where there is nothing in it."""
+        return None if self.data == RefusalData() else self.data
 
 
 class InvalidParameter(PodiumError):
@@ -32,13 +41,27 @@ class InvalidParameter(PodiumError):
     code = -32602
 
     def __init__(self, parameter: str, message: str) -> None:
-        super().__init__(message, parameter=parameter)
+        super().__init__(message, RefusalData(parameter=parameter))
 
 
 class Busy(PodiumError):
     """The session or working tree is held. ``data``: which, and ``holder``."""
 
     code = -32001
+
+    def __init__(
+        self,
+        message: str,
+        holder: LockHolder,
+        *,
+        session_id: str | UnsetType = UNSET,
+        working_directory: str | UnsetType = UNSET,
+    ) -> None:
+        self.holder = holder
+        data = RefusalData(
+            holder=holder, session_id=session_id, working_directory=working_directory
+        )
+        super().__init__(message, data)
 
 
 class NotFound(PodiumError):
@@ -47,19 +70,27 @@ class NotFound(PodiumError):
     code = -32002
 
     def __init__(self, kind: str, id: str, message: str = "") -> None:
-        super().__init__(message or f"There is no {kind} '{id}'.", kind=kind, id=id)
+        super().__init__(message or f"There is no {kind} '{id}'.", RefusalData(kind=kind, id=id))
 
 
 class RecipeRefused(PodiumError):
-    """The recipe has faults. ``data``: ``findings``."""
+    """The recipe has faults. ``data``: ``findings``, and ``fix`` where it may be another's."""
 
     code = -32003
+
+    def __init__(
+        self, message: str, findings: Iterable[Finding], fix: str | UnsetType = UNSET
+    ) -> None:
+        super().__init__(message, RefusalData(findings=tuple(findings), fix=fix))
 
 
 class AlreadyEnded(PodiumError):
     """Already answered, or already over. ``data``: ``id`` and ``by``."""
 
     code = -32004
+
+    def __init__(self, message: str, id: str, by: str | None) -> None:
+        super().__init__(message, RefusalData(id=id, by=by))
 
 
 class AgentUnavailable(PodiumError):
@@ -70,9 +101,7 @@ class AgentUnavailable(PodiumError):
     def __init__(self, agent: str, reason: str, fix: str) -> None:
         super().__init__(
             f"Agent '{agent}' cannot be used: {reason.rstrip('.')}. {fix}",
-            agent=agent,
-            reason=reason,
-            fix=fix,
+            RefusalData(agent=agent, reason=reason, fix=fix),
         )
 
 
@@ -85,7 +114,7 @@ def unknown_agent(agent: str, known: list[str]) -> UnknownAgent:
     match = closest(agent, known)
     near = f"The nearest is '{match}'; there are" if match else "There are"
     refused = UnknownAgent(agent, "there is no such agent.", f"{near}: {', '.join(known)}.")
-    refused.data["known"] = known
+    refused.data.known = tuple(known)
     return refused
 
 
@@ -94,8 +123,15 @@ class Refused(PodiumError):
 
     code = -32006
 
-    def __init__(self, reason: str, **data: Any) -> None:
-        super().__init__(reason, reason=reason, **data)
+    def __init__(
+        self,
+        reason: str,
+        *,
+        what: str | UnsetType = UNSET,
+        fix: str | UnsetType = UNSET,
+        files: tuple[str, ...] | UnsetType = UNSET,
+    ) -> None:
+        super().__init__(reason, RefusalData(reason=reason, what=what, fix=fix, files=files))
 
 
 class OrchestrationDisabled(PodiumError):
@@ -113,7 +149,7 @@ class Overloaded(PodiumError):
     code = -32008
 
     def __init__(self, message: str, retry_after_ms: int = 1000) -> None:
-        super().__init__(message, retry_after_ms=retry_after_ms)
+        super().__init__(message, RefusalData(retry_after_ms=retry_after_ms))
 
 
 @contextmanager

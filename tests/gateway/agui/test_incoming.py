@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from podiumd.gateway.agui.incoming import MOST_RESUMED, Message, Props, RunInput, run_input
 from podiumd.gateway.http.exchange import Problem
 from podiumd.runtime.errors import InvalidParameter
+from tests.plain import plain
 
 Json = dict[str, Any]
 
@@ -163,7 +164,7 @@ def test_what_an_agent_cannot_use_is_passed_over_and_named() -> None:
 )
 def test_what_is_wrong_is_refused_by_its_name(value: object, parameter: str, words: str) -> None:
     found = refusal(value)
-    assert found.data["parameter"] == parameter
+    assert plain(found.data)["parameter"] == parameter
     assert found.message.startswith(words), found.message
 
 

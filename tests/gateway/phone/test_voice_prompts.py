@@ -10,6 +10,7 @@ import pytest
 
 from podiumd.gateway import fields
 from podiumd.runtime.errors import Busy
+from podiumd.wire.sessions import LockHolder
 from tests.gateway.phone.office import Line, Office
 from tests.gateway.phone.speaking import began, spoke
 from tests.long import sampled
@@ -67,7 +68,7 @@ async def test_words_for_a_held_session_name_its_holder(
     """P-15.25"""
 
     async def busy(_: object) -> None:
-        raise Busy("It is held.", session_id="s", holder={"kind": "foreign", "pid": 1})
+        raise Busy("It is held.", LockHolder(kind="foreign", pid=1), session_id="s")
 
     line = await office.connected()
     monkeypatch.setattr(office.daemon.service, "prompt", busy)

@@ -306,7 +306,7 @@ class Conversation:
 
 def _of_props(refusal: InvalidParameter) -> InvalidParameter:
     """The refusal of something that came in ``forwardedProps``, by its name there."""
-    name = str(refusal.data["parameter"])
+    name = str(refusal.data.parameter)
     ours = name.partition(".")[0] in Props.__struct_fields__
     return InvalidParameter(f"forwardedProps.{name}" if ours else name, refusal.message)
 

@@ -39,7 +39,7 @@ from podiumd.gateway.websocket import Closed, WebSocket
 from podiumd.observe.logs import log
 from podiumd.projects.commands import CommandOutput
 from podiumd.projects.errors import ProjectError
-from podiumd.runtime.errors import NotFound, PodiumError
+from podiumd.runtime.errors import Busy, NotFound, PodiumError
 from podiumd.store.errors import StoreError
 
 ASIDES = 16
@@ -324,8 +324,9 @@ class Phone:
             await work
             return
         except PodiumError as refusal:
-            said, holder = refusal.message, refusal.data.get("holder")
-            session_id = refusal.data.get("session_id") or session_id
+            said = refusal.message
+            holder = refusal.holder if isinstance(refusal, Busy) else None
+            session_id = refusal.data.session_id or session_id
         except ProjectError as refusal:
             said = str(refusal)
         except StoreError as error:

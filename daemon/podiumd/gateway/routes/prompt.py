@@ -93,7 +93,7 @@ class PromptRoute:
                 body = decoded(await request.body(BODY_BYTES), Body)
                 went, seconds = await self._checked(body, token), body.seconds
         except InvalidParameter as refusal:
-            if refusal.data["parameter"] == "client_token":
+            if refusal.data.parameter == "client_token":
                 raise _used_before() from None
             raise
         return await self._answer(request, went, seconds)

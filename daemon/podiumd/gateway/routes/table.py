@@ -98,9 +98,11 @@ def problem_of(refusal: PodiumError) -> Problem:
     status = STATUS.get(type(refusal), 500)
     headers: tuple[tuple[str, str], ...] = ()
     if isinstance(refusal, Overloaded):
-        headers = (("Retry-After", str(max(1, refusal.data["retry_after_ms"] // 1000))),)
+        headers = (("Retry-After", str(max(1, int(refusal.data.retry_after_ms or 0) // 1000))),)
     title = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", type(refusal).__name__).capitalize()
-    return Problem(status, title, refusal.message, headers=headers, **refusal.data)
+    return Problem(
+        status, title, refusal.message, headers=headers, **msgspec.to_builtins(refusal.data)
+    )
 
 
 def json_response(status: int, value: object) -> Response:

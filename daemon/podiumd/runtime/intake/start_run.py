@@ -75,8 +75,8 @@ class Starter:
         except ParamError as error:
             wrong = InvalidParameter("params", str(error))
             if error.missing:
-                fix = f"Give it with -p {error.param}=..."
-                wrong.data |= {"missing": error.param, "fix": fix}
+                wrong.data.missing = error.param
+                wrong.data.fix = f"Give it with -p {error.param}=..."
             raise wrong from error
         script = await brought_script(request.script, request.agent, self._context.agents)
         await self._check_agents(entry, recipe, request.agent, script)

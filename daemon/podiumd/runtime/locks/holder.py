@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Literal
 
 import msgspec
+from msgspec import UNSET, UnsetType
 
 from podiumd.runtime.errors import Busy
 from podiumd.wire.sessions import LockHolder
@@ -71,10 +72,16 @@ def decode_record(raw: bytes) -> Holder:
         return UNKNOWN
 
 
-def busy(holder: Holder, **what: Any) -> Busy:
+def busy(
+    holder: Holder,
+    *,
+    session_id: str | UnsetType = UNSET,
+    working_directory: str | UnsetType = UNSET,
+) -> Busy:
     """The refusal that names who holds what."""
     public = holder.public()
     who = {"run": "a run", "prompt": "a prompt", "foreign": "another program"}[holder.kind]
-    held = what.get("session_id") or what.get("working_directory")
+    held = working_directory if session_id is UNSET else session_id
     name = holder.id or (f"pid {holder.pid}" if holder.pid is not None else "unknown")
-    return Busy(f"{held} is held by {who} ({name}).", holder=public, **what)
+    words = f"{held} is held by {who} ({name})."
+    return Busy(words, public, session_id=session_id, working_directory=working_directory)

@@ -84,7 +84,7 @@ class WorktreeCare:
             try:
                 return await self._merge(run_id, plan)
             except NotMerged as error:
-                raise Refused(str(error), files=list(error.files)) from error
+                raise Refused(str(error), files=tuple(error.files)) from error
             except GitError as error:
                 raise PodiumError(str(error)) from error
             finally:

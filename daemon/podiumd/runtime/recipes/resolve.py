@@ -8,7 +8,6 @@ from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
-import msgspec
 import trio
 
 from podiumd.agents.scripted.script import ScriptError, script_turns
@@ -38,14 +37,14 @@ async def recipe_entry(catalogue: Catalogue, recipe_id: str, where: str | None) 
     except RecipeNotFound as error:
         raise NotFound("recipe", recipe_id, str(error)) from error
     if entry.recipe is None:
-        findings = [msgspec.to_builtins(finding) for finding in entry.findings]
+        findings = entry.findings
         first = entry.findings[0].message if entry.findings else "it cannot be read"
         words = f"Recipe '{recipe_id}' has faults: {first}"
         if not entry.shadows:
-            raise RecipeRefused(words, findings=findings)
+            raise RecipeRefused(words, findings)
         # It may be somebody else's fault: what came with a clone shadows what the person means.
         fix = f"'{entry.shadows[0]}.{entry.id}' is the recipe that it shadows."
-        raise RecipeRefused(words, findings=findings, fix=fix)
+        raise RecipeRefused(words, findings, fix)
     return entry
 
 
@@ -173,7 +172,7 @@ def refused(entry: Entry, findings: Iterable[Finding]) -> RecipeRefused:
     errors = [finding for finding in findings if finding.level == "error"]
     return RecipeRefused(
         f"Recipe '{entry.id}' cannot run: {errors[0].message}",
-        findings=[msgspec.to_builtins(finding) for finding in errors],
+        errors,
     )
 
 
@@ -197,7 +196,7 @@ async def brought_script(
     players = [name for name, one in agents.items() if one.plays_scripts]
     if agent not in players:
         wrong = InvalidParameter("script", "a script is played by the scripted agent alone.")
-        wrong.data["fix"] = f"Say so: --agent {' or '.join(players)}."
+        wrong.data.fix = f"Say so: --agent {' or '.join(players)}."
         raise wrong
     try:
         turns = await trio.to_thread.run_sync(script_turns, Path(file))

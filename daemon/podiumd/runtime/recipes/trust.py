@@ -52,7 +52,7 @@ async def agree(
         if entry.id == ALL_OF_PROJECT:
             raise RecipeRefused(
                 f"Recipes of the project cannot be trusted: {entry.description}",
-                findings=[msgspec.to_builtins(finding) for finding in entry.findings],
+                entry.findings,
             )
     there = {entry.id: entry.recipe.digest for entry in entries if entry.recipe is not None}
     agreed = there if digests is None else dict(digests)

@@ -99,7 +99,7 @@ class Runs:
                 return await take()
             except Busy as error:
                 refused = error
-            actor = self._actors.get(refused.data["holder"].id)
+            actor = self._actors.get(refused.holder.id or "")
             if actor is None or (await actor.settled()).exit is None:
                 raise refused
             while not actor.done.is_set() and self._actors.get(actor.run_id) is actor:

@@ -154,7 +154,7 @@ class Following:
                 if session_id in self._changed:  # it has come into being meanwhile
                     self._wake()
                 refusal = NotFound("session", session_id, f"Session not found: {session_id}")
-                refusal.data["session_id"] = session_id
+                refusal.data.session_id = session_id
                 raise refusal from None
         except Exception:
             if self._drop(subscription):

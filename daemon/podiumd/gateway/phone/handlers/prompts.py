@@ -70,7 +70,7 @@ async def _place_of(phone: ServedPhone, message: requests.Prompt, wanted: SendPr
 def _refused(
     phone: ServedPhone, message: requests.Prompt, refusal: PodiumError, session_id: str | None
 ) -> None:
-    holder = refusal.data.get("holder") if isinstance(refusal, Busy) else None
+    holder = refusal.holder if isinstance(refusal, Busy) else None
     phone.send(outgoing.error(refusal.message, session_id=session_id, holder=holder))
     if _wants_response(phone, message):
         phone.send(

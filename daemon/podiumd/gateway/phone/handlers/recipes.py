@@ -55,7 +55,7 @@ async def start_recipe(phone: ServedPhone, message: requests.StartRecipe) -> Non
         _refuse(phone, session_id, outgoing_recipes.SWITCHED_OFF)
         return
     except PodiumError as refusal:
-        missing = isinstance(refusal, NotFound) and refusal.data["kind"] == "recipe"
+        missing = isinstance(refusal, NotFound) and refusal.data.kind == "recipe"
         said = outgoing_recipes.NOT_FOUND if missing else refusal.message
         _refuse(phone, session_id, said)
         return
@@ -129,6 +129,6 @@ async def _running(phone: ServedPhone, session_id: str) -> str:
     run_id = await _run_in(phone, session_id)
     if run_id is None:
         refusal = NotFound("recipe", session_id, f"No recipe runs in session {session_id}.")
-        refusal.data["session_id"] = session_id
+        refusal.data.session_id = session_id
         raise refusal
     return run_id

@@ -82,7 +82,7 @@ class Interpreter:
             check_size(transcript.text)
             went = await self._send(talk, transcript.text, session_id, token)
         except PodiumError as refusal:
-            holder = refusal.data.get("holder") if isinstance(refusal, Busy) else None
+            holder = refusal.holder if isinstance(refusal, Busy) else None
             refused = outgoing.error(refusal.message, session_id=named, holder=holder)
             return [transcript_of(talk, transcript), refused]
         return [
