@@ -49,7 +49,8 @@ async def test_a_git_that_is_to_take_gigabytes_gives_up_and_that_is_said(
         AT_WORK.begin(reach)
     try:
         with pytest.raises(GitError, match=r"git cat-file .* asked for more than 2 GB of memory"):
-            await run_git(f"{repository}", "cat-file", "commit", name)
+            # It reads what is asked for only once it has its bound, whenever that came.
+            await run_git(f"{repository}", "cat-file", "--batch", stdin=f"{name}\n".encode())
         with pytest.raises(GitError, match="failed with status 128"):
             await run_beginning(f"{repository}", "cat-file", "commit", name, most=10)
         assert (await run_git(f"{repository}", "status", "--short")).returncode == 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import signal
 import subprocess
@@ -45,7 +46,7 @@ from podiumd.tools.git.settings import (
 )
 from podiumd.tools.git.waits import WAITS
 from podiumd.tools.process.in_thread import Program
-from podiumd.tools.process.memory import bound_data
+from podiumd.tools.process.memory import NOT_FOUND, bounded
 
 TERMINATE_SECONDS: Final = 2.0
 LOOK_SECONDS: Final = 120.0
@@ -442,7 +443,7 @@ async def _beginning(
     said = bytearray()
     start = partial(
         trio.run_process,
-        bounded_from_its_start(command),
+        bounded(command, MOST_BYTES),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
@@ -460,7 +461,6 @@ async def _beginning(
             except OSError as error:
                 missing = error  # raised in here, it would come out as one of a group
             else:
-                bound_data(process.pid, MOST_BYTES)
                 assert process.stdout is not None
                 async for piece in process.stdout:
                     said.extend(piece)
@@ -472,6 +472,8 @@ async def _beginning(
         return status
 
     status = await _in_time(command, run)
+    if status == NOT_FOUND:
+        raise _missing(FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT)))
     if status != 0:
         raise GitError(f"git {asked_of(command)} failed with status {status}")
     return bytes(said[:most]), len(said) <= most

@@ -8,6 +8,10 @@ import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import Final
+
+NOT_FOUND: Final = 127
+"""The status of a ``bounded`` command whose program is not there: the shell's."""
 
 if sys.platform == "linux":
     import resource
