@@ -50,6 +50,8 @@ def test_every_message_of_a_chat_has_its_script(
         terminal.say("and now?")
         terminal.expect("Still here.")
         terminal.leave()
+        screen = "".join(terminal.screen.split())
+    assert f"--script{tmp_path}/lines.toml" in screen, "and it is said how to come back with it"
     assert chatty.prompts == ["hi", "and now?"]
     scripts = [sent["script"] for sent in daemon.params_of("sessions.prompt")]
     assert scripts == [str(tmp_path / "lines.toml")] * 2

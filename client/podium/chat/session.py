@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 from typing import Any
 
@@ -123,7 +124,10 @@ class Session:
 
     def come_back(self) -> str:
         """The command that goes on with this session; empty if there is none yet."""
-        return f"podium chat --session {text.short(self.id)}" if self.id else ""
+        if not self.id:
+            return ""
+        played = ["--script", self.script] if self.script else []
+        return shlex.join(["podium", "chat", "--session", text.short(self.id), *played])
 
     def history(self, connection: Connection) -> str:
         """The last messages, and who has the session now."""
