@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
+from podiumd.config.load import Loaded, load
+from podiumd.config.paths import prepare
+from podiumd.daemon import app, demo
+from podiumd.daemon.demo import NEXT, RECIPE
+from podiumd.doctor.ready import unready
+from tests.doctor.patient import subject, with_settings
 from tests.patience import HANG_SECONDS
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -96,3 +105,63 @@ def test_garbage_is_collected_but_never_looked_for_in_what_was_imported(tmp_path
     )
 
     assert (done.stdout.splitlines(), done.stderr) == (["False", "True True False"], "")
+
+
+# -- what keeps the daemon from starting is said in a sentence -------------------------------
+
+
+@pytest.fixture
+def loaded(tmp_path: Path) -> Loaded:
+    home = tmp_path / "home"
+    home.mkdir()
+    environ = {"HOME": str(home), "PODIUM_HOME": str(tmp_path / "podium")}
+    found = load(environ, sys.platform, home, None)
+    prepare(found.places, os.getuid())
+    return found
+
+
+def start(loaded: Loaded) -> None:
+    app.run(loaded.config, loaded.places, {"HOME": str(loaded.places.state.parent)})
+
+
+@pytest.mark.parametrize("what", ["hold_lock", "listening", "LeaseBook", "open_store"])
+def test_a_full_disk_is_named_wherever_it_is_met(
+    loaded: Loaded, monkeypatch: pytest.MonkeyPatch, what: str
+) -> None:
+    def full(*_: object, **__: object) -> NoReturn:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(app, what, full)
+    with pytest.raises(app.CannotStart, match=r"^The disk of .* is full. Free some space\.$"):
+        start(loaded)
+
+
+def test_another_fault_of_the_system_is_not_taken_for_a_full_disk(
+    loaded: Loaded, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: object, **__: object) -> NoReturn:
+        raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    monkeypatch.setattr(app, "hold_lock", broken)
+    with pytest.raises(OSError, match="Input/output error"):
+        start(loaded)
+
+
+# -- what ``make run`` says at its end -------------------------------------------------------
+
+
+def test_no_line_of_the_words_at_its_end_is_broken_at_eighty_columns() -> None:
+    said = NEXT.format(recipe=RECIPE, repository="/tmp/podium-demo-abcdefgh/shop")
+    assert max(map(len, said.splitlines())) <= 80
+
+
+def test_no_agent_is_missed_that_the_demo_has_no_use_for(tmp_path: Path) -> None:
+    """A person without one would read of it in the second line."""
+    patient = subject(tmp_path)
+    assert unready(patient) != ""
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    home = demo._environment(scratch)["PODIUM_HOME"]
+    written = tomllib.loads(Path(home, "config.toml").read_text())
+    provider = written["agents"]["native"]["provider"]
+    assert unready(with_settings(patient, agents__native__provider=provider)) == ""

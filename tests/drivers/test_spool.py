@@ -10,6 +10,8 @@ import trio
 import trio.testing
 
 from podiumd.drivers import spool as spool_module
+from podiumd.drivers.base import Output, TurnEvent
+from podiumd.drivers.said_again import PIECE_CHARACTERS, say_again
 from podiumd.drivers.spool import Bell, SpoolReader, SpoolWatch, watch_spools
 from tests.patience import HANG_SECONDS
 from tests.waits import waits_on
@@ -152,3 +154,43 @@ async def test_without_a_watch_growth_is_found_by_the_coarse_look(
         with watch.follow(tmp_path) as bell, trio.fail_after(6):
             await bell.wait()
     assert "inotify instance limit reached" in caplog.text
+
+
+# -- what was said before a turn is taken up is told as said before, in pieces of some size --
+
+
+def test_words_of_one_message_are_one_piece_and_what_is_whole_stays_so() -> None:
+    events: list[TurnEvent] = []
+    for said in (
+        Output("m1", "text", "I need "),
+        Output("m1", "text", "a shell."),
+        Output("a1", "tool", "Bash: ls"),
+        Output("a1", "tool", "Bash: ls"),
+        Output("m2", "text", "Done."),
+        Output("m3", "text", "More."),
+    ):
+        say_again(events, said)
+
+    assert events == [
+        Output("m1", "text", "I need a shell.", again=True),
+        Output("a1", "tool", "Bash: ls", again=True),
+        Output("a1", "tool", "Bash: ls", again=True),
+        Output("m2", "text", "Done.", again=True),
+        Output("m3", "text", "More.", again=True),
+    ]
+
+
+def test_a_piece_does_not_grow_without_end() -> None:
+    events: list[TurnEvent] = []
+    for _ in range(3):
+        say_again(events, Output("m", "thinking", "x" * (PIECE_CHARACTERS // 2)))
+
+    assert len(events) == 2
+
+
+def test_what_was_not_told_before_is_not_added_to() -> None:
+    live = Output("m", "text", "new")
+    events: list[TurnEvent] = [live]
+    say_again(events, Output("m", "text", "old"))
+
+    assert events == [live, Output("m", "text", "old", again=True)]

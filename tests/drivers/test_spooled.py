@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import errno
+import fcntl
 import os
 import signal
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -14,19 +17,23 @@ from trio.testing import MockClock
 
 from podiumd.agents.claude.driver import ClaudeDriver
 from podiumd.core.prompts.tools import ToolSpec
-from podiumd.drivers import spooled
+from podiumd.drivers import agent_process, spooled
 from podiumd.drivers.base import (
     ApprovalRequested,
     Decision,
     HookRaised,
     Output,
     PromptState,
+    Started,
     ToolCalled,
     Turn,
     TurnEvent,
 )
-from podiumd.drivers.fifo import Fifo
+from podiumd.drivers.fifo import Fifo, LineTooLong
 from podiumd.drivers.spool import SpoolWatch, watch_spools
+from podiumd.tools import failpoints
+from podiumd.tools.files.private_file import write_private
+from podiumd.tools.process import cgroup
 from podiumd.tools.process.processes import Identity, alive, carriers
 from tests.drivers.rig import Rig, answering, approvals, follow, started, states, until
 from tests.drivers.serving import SAVE
@@ -341,3 +348,181 @@ async def test_a_turn_that_was_never_born_takes_nothing(
         await turn.interrupt()
         await turn.leave()
     assert turn.report.kind == "failed" and "no-such-agent" in turn.report.detail
+
+
+# -- what is said into a running turn, and when it is handed over ----------------------------
+
+
+async def test_a_steer_waits_until_the_prompt_is_taken_up(
+    claude: ClaudeDriver, bench: Callable[..., Rig]
+) -> None:
+    """Claude Code joins what it finds together; so nothing is written before."""
+    rig = bench("waits")
+    gate = rig.work / "gate"
+    os.mkfifo(gate)
+    request = rig.request()
+    seen: list[str] = []
+
+    async def say(turn: Turn) -> None:
+        assert await turn.steer("more", "steer-1")
+        seen.append("written")
+
+    async with claude.turn(request) as turn, trio.open_nursery() as nursery:
+        nursery.start_soon(say, turn)
+        async for event in turn:
+            if isinstance(event, Output) and event.delta == "I wait.":
+                await trio.testing.wait_all_tasks_blocked()
+                assert seen == []
+                gate.open("wb").close()
+            seen += states([event], request.prompt_uuid)
+    assert seen[:2] == ["started", "written"]
+    assert turn.report.undelivered == ()
+
+
+async def test_a_steer_that_waited_for_a_prompt_nobody_took_up_is_too_late(
+    claude: ClaudeDriver, bench: Callable[..., Rig]
+) -> None:
+    taken: list[bool] = []
+
+    async def say(turn: Turn) -> None:
+        taken.append(await turn.steer("more", "steer-1"))
+
+    async with claude.turn(bench("silent").request()) as turn, trio.open_nursery() as nursery:
+        nursery.start_soon(say, turn)
+        await trio.testing.wait_all_tasks_blocked()
+        await turn.interrupt()
+        await follow(turn)
+    assert (taken, turn.report.undelivered) == ([False], ())
+
+
+async def test_a_steer_that_waits_is_let_go_with_the_turn(
+    claude: ClaudeDriver, bench: Callable[..., Rig]
+) -> None:
+    taken: list[bool] = []
+
+    async def say(turn: Turn) -> None:
+        taken.append(await turn.steer("more", "steer-1"))
+
+    request = bench("silent").request()
+    async with claude.turn(request) as turn, trio.open_nursery() as nursery:
+        nursery.start_soon(say, turn)
+        await trio.testing.wait_all_tasks_blocked()
+        await turn.leave()
+        await follow(turn)
+    assert taken == [False]
+    for agent in carriers(request.turn_id):
+        os.kill(agent.pid, signal.SIGKILL)
+
+
+async def test_a_steer_too_long_is_refused_and_the_turn_goes_on(
+    claude: ClaudeDriver, bench: Callable[..., Rig]
+) -> None:
+    async def long(turn: Turn, event: TurnEvent) -> None:
+        if isinstance(event, ApprovalRequested):
+            with pytest.raises(LineTooLong, match="attach it as a file"):
+                await turn.steer("x" * (1 << 20), "steer-1")
+            assert await turn.answer(event.request_id, Decision("allow"))
+
+    async with claude.turn(bench("asks").request()) as turn:
+        await follow(turn, long)
+    assert turn.report.kind == "done" and turn.report.undelivered == ()
+
+
+# -- A disk that is full, or another fault, between the steps of starting an agent -----------
+
+
+STUB = Path(__file__).with_name("stub_agent.py")
+
+
+@pytest.fixture
+def rig(tmp_path: Path) -> Rig:
+    return Rig(tmp_path, command=(sys.executable, "-S", str(STUB), "idle", "--"))
+
+
+@pytest.fixture
+def armed() -> Iterator[Callable[[str], None]]:
+    yield failpoints.arm
+    failpoints.arm(None)
+
+
+def no_room(*_: object) -> int:
+    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+async def test_a_turn_without_room_is_not_a_failed_one_and_starts_nothing(
+    claude: ClaudeDriver, rig: Rig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    request = rig.request()
+    monkeypatch.setattr(agent_process, "create_fifo", no_room)
+    with pytest.raises(OSError, match="No space left"):
+        async with claude.turn(request):
+            raise AssertionError
+    assert carriers(request.turn_id) == []
+
+
+async def test_an_agent_whose_group_cannot_be_noted_is_looked_after_without_one(
+    claude: ClaudeDriver, rig: Rig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    group = tmp_path / "group"
+    group.mkdir()
+    usual = write_private
+
+    def write(path: Path, text: str) -> None:
+        if path.name == agent_process.GROUP:
+            path.touch()
+            no_room()
+        usual(path, text)
+
+    monkeypatch.setattr(cgroup, "create", lambda turn_id: group)
+    monkeypatch.setattr("podiumd.drivers.agent_process.write_private", write)
+    request = rig.request()
+    async with claude.turn(request) as turn:
+        await follow(turn)
+    assert turn.report.kind == "done"
+    assert not group.exists() and not (Path(request.directory) / agent_process.GROUP).exists()
+
+
+async def test_an_agent_that_nobody_can_look_after_is_ended_at_once(
+    claude: ClaudeDriver, rig: Rig, armed: Callable[[str], None]
+) -> None:
+    armed("turn.after-spawn:1:error")
+    request = rig.request()
+    async with claude.turn(request) as turn:
+        await follow(turn)
+        assert carriers(request.turn_id) == []
+    assert turn.report.kind == "failed"
+
+
+async def test_the_agent_keeps_the_leases_that_it_inherited(
+    claude: ClaudeDriver, rig: Rig, tmp_path: Path
+) -> None:
+    paths = [tmp_path / "session.lock", tmp_path / "tree.lock"]
+    ours = [locked(path) for path in paths]
+    assert None not in ours
+    free: list[bool] = []
+
+    async def look(_turn: Turn, event: TurnEvent) -> None:
+        if isinstance(event, Started):  # it lives: what we hold is gone, as after a kill
+            for fd in ours:
+                os.close(fd or 0)
+            free.extend(locked(path) is not None for path in paths)
+
+    request = rig.request(lease_fd=ours[0], tree_fd=ours[1])
+    async with claude.turn(request) as turn:
+        await follow(turn, look)
+    assert free == [False, False]
+    for path in paths:
+        fd = locked(path)
+        assert fd is not None
+        os.close(fd)
+
+
+def locked(path: Path) -> int | None:
+    """A descriptor with the lock of a file, if it is free."""
+    fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC)
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(fd)
+        return None
+    return fd

@@ -1,13 +1,18 @@
 """Files below the root are read and written, atomically, as they were meant to be."""
 
 import hashlib
+import json
 import os
 import socket
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from podiumd.tools.agent.workspace import Changed, Missing, Refused, Workspace
+from tests.long import sampled
+from tests.patience import HANG_SECONDS
 
 
 def digest(data: bytes) -> str:
@@ -282,3 +287,32 @@ def test_after_a_crash_a_look_tells_what_became_of_a_write(
     (root / "a.txt").write_bytes(b"else")
     assert workspace.look("a.txt", before=digest(b"old\n"), planned=planned) == "neither"
     assert workspace.look("x/y", before=None, planned=planned) == "before"
+
+
+# -- whenever a write is killed, the file is the old one or the new one, and nothing else is le
+
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", sampled(["file.txt", "new/file.txt"]))
+def test_a_write_that_is_killed_at_any_file_call_leaves_no_torn_file(
+    tmp_path: Path, name: str
+) -> None:
+    done = subprocess.run(
+        [sys.executable, f"{ROOT}/tests/tools/killed_write.py", f"{tmp_path}", name],
+        env={**os.environ, "PYTHONPATH": f"{ROOT}/daemon"},
+        capture_output=True,
+        check=True,
+        timeout=HANG_SECONDS,
+    )
+    rows = json.loads(done.stdout)
+
+    assert len(rows) > 40 and not rows[-1]["killed"]
+    files = [row["file"] for row in rows]
+    turn = files.index("new")
+    # First always the old one, from one moment on always the new one.
+    assert set(files[:turn]) == {"old"} and set(files[turn:]) == {"new"}
+    assert all(row["look"] == {"old": "before", "new": "planned"}[row["file"]] for row in rows)
+    assert [row["rest"] for row in rows if row["rest"]] == []

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 from collections.abc import Callable
+from itertools import permutations
 from pathlib import Path
 
 import pytest
 
+from podiumd.tools.agent import edit
+from podiumd.tools.agent.workspace import Refused, Workspace
 from podiumd.tools.git import queries as git
+from podiumd.tools.git.nested_repositories import Repositories, RepositoryLook
 from podiumd.tools.git.queries import GitError
 from podiumd.tools.git.worktree_remains import clear, forget_branch, is_unfinished
 from tests.long import sampled
@@ -177,3 +182,131 @@ async def test_a_repository_that_is_damaged_is_said_and_nothing_is_removed(
     with pytest.raises(GitError, match="git read-tree failed"):
         await clear(str(repository), str(unfinished), BRANCH)
     assert (unfinished / "a.txt").exists()
+
+
+# -- no file of an agent completes a repository, at any level, or lies in one ----------------
+
+
+HEAD = "ref: refs/heads/main\n"
+
+WAYS = (
+    ("HEAD", "objects/x", "refs/x"),
+    ("HEAD", "commondir"),
+    ("deep/er/HEAD", "deep/er/objects/x", "deep/er/refs/heads/x"),
+    ("deep/head", "deep/Objects/x", "deep/refs/x"),
+)
+
+
+@pytest.mark.parametrize("ways", [order for way in WAYS for order in permutations(way)])
+def test_the_file_that_would_complete_one_is_refused(tmp_path: Path, ways: tuple[str, ...]) -> None:
+    workspace = Workspace(tmp_path)
+    *first, last = ways
+    # Where case counts, only the last name is looked at so: it may not count elsewhere.
+    for name in first:
+        exact = name.replace("head", "HEAD") if name.endswith("head") else name
+        edit.do_plan(workspace, edit.plan_write(workspace, exact.replace("Obj", "obj"), HEAD))
+
+    with pytest.raises(Refused, match="is laid out as a git repository"):
+        edit.plan_write(workspace, last, HEAD)
+    with pytest.raises(Refused, match="is laid out as a git repository"):
+        workspace.write(last, b"x", before=None)
+
+    assert not (tmp_path / last).exists()
+
+
+def test_nothing_is_written_in_one_that_is_there(tmp_path: Path) -> None:
+    bare = tmp_path / "fixtures/bare.git"
+    subprocess.run(["git", "init", "-q", "--bare", f"{bare}"], check=True)
+    before = (bare / "config").read_bytes()
+    workspace = Workspace(tmp_path)
+
+    for name in ("config", "hooks/post-update", "new"):
+        with pytest.raises(Refused, match=r"'fixtures/bare\.git' is laid out as"):
+            edit.plan_write(workspace, f"fixtures/bare.git/{name}", "evil")
+    line = {"line": 1, "type": "insert", "content": ["[core]"]}
+    with pytest.raises(Refused, match="is laid out as"):
+        edit.plan_patch(workspace, "fixtures/bare.git/config", [line])
+
+    assert (bare / "config").read_bytes() == before
+
+
+def test_two_of_the_three_are_names_like_others(tmp_path: Path) -> None:
+    workspace = Workspace(tmp_path)
+    for name in ("refs/x", "objects/x", "config", "a/HEAD", "a/refs/x", "a/objectsx"):
+        edit.do_plan(workspace, edit.plan_write(workspace, name, "x"))
+        assert (tmp_path / name).read_text() == "x"
+
+
+# -- repositories within a tree are found, in bounds -----------------------------------------
+
+
+def test_they_are_found_in_heaps_hidden_and_deep_ones_too_and_the_root_s_own_is_not(
+    tmp_path: Path,
+) -> None:
+    deep = "/".join("abcdefghij")
+    for name in (".", "one", f"far/{deep}", "node_modules/x", "vendor/lib", ".hidden/y"):
+        (tmp_path / name / ".git/objects").mkdir(parents=True)
+    (tmp_path / "module").mkdir()
+    (tmp_path / "module/.git").write_text("gitdir: ../.git/modules/module\n")
+    (tmp_path / "led").symlink_to("one")
+    (tmp_path / "linked").mkdir()
+    (tmp_path / "linked/.git").symlink_to("../one/.git")
+
+    found = RepositoryLook(tmp_path).look()
+
+    names = [path.relative_to(tmp_path).as_posix() for path in found.gits]
+    assert set(names) == {
+        *("module/.git", "linked/.git", "one/.git", "node_modules/x/.git", "vendor/lib/.git"),
+        *(".hidden/y/.git", f"far/{deep}/.git"),
+    }
+    assert names[-1] == f"far/{deep}/.git"  # the nearer ones first
+    assert found.whole and found.laid_out == ()
+
+
+def test_a_directory_that_is_laid_out_as_one_is_found(tmp_path: Path) -> None:
+    for name in ("bare/objects", "bare/refs", "led", "half/objects"):
+        (tmp_path / name).mkdir(parents=True)
+    for name in ("bare/HEAD", "led/HEAD", "led/commondir", "half/HEAD"):
+        (tmp_path / name).touch()
+
+    found = RepositoryLook(tmp_path).look()
+
+    assert set(found.laid_out) == {tmp_path / "bare", tmp_path / "led"}
+
+
+def test_what_git_would_wait_at_is_found(tmp_path: Path) -> None:
+    """And a file, a directory or a link to one is none of it, until it leads to another."""
+    (tmp_path / "sub").mkdir()
+    os.mkfifo(tmp_path / "sub/.gitattributes")
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / ".gitmodules").symlink_to("pipe")
+    (tmp_path / ".gitignore").symlink_to("sub/later")
+    (tmp_path / ".mailmap").write_text("x\n")
+    (tmp_path / ".gitattributes").symlink_to("nowhere")
+    look = RepositoryLook(tmp_path)
+
+    assert look.look().waiting == (tmp_path / ".gitmodules", tmp_path / "sub/.gitattributes")
+    os.mkfifo(tmp_path / "sub/later")
+    assert tmp_path / ".gitignore" in look.look().waiting
+
+
+def test_a_second_look_sees_what_is_new_and_what_is_gone(tmp_path: Path) -> None:
+    for name in ("one", "old/deep"):
+        (tmp_path / name / ".git").mkdir(parents=True)
+    (tmp_path / "plain").mkdir()
+    look = RepositoryLook(tmp_path)
+    look.look()
+    (tmp_path / "one/.git").rmdir()
+    (tmp_path / "plain/.git").mkdir()
+
+    assert set(look.look().gits) == {tmp_path / "old/deep/.git", tmp_path / "plain/.git"}
+
+
+def test_there_is_a_bound_that_is_told_and_a_missing_tree_holds_none(tmp_path: Path) -> None:
+    for number in range(5):
+        (tmp_path / f"{number}/below").mkdir(parents=True)
+    (tmp_path / "4/below/.git").mkdir()
+
+    assert RepositoryLook(tmp_path, most=11).look().whole
+    assert RepositoryLook(tmp_path, most=8).look() == Repositories(whole=False)
+    assert RepositoryLook(tmp_path / "gone").look() == Repositories()

@@ -2,17 +2,34 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
+from pathlib import Path
 from typing import Any, get_args
 
 import pytest
+import trio
+from trio.testing import MockClock
 
+from podiumd.agents.native.context import next_request
+from podiumd.agents.native.kind import NativeSettings
+from podiumd.agents.native.model.base import ModelError
+from podiumd.agents.native.model.opening import open_model
+from podiumd.agents.native.model.scripted import ScriptedModel, ScriptedReply
 from podiumd.agents.native.system_text import Offered, system_text
 from podiumd.core.decide.policy import Mode
+from podiumd.core.prompts.kept_texts import KeptTexts
 from podiumd.core.reply.action_args import TYPES, checked
 from podiumd.core.reply.actions import NAMES, Action, parse_reply
+from podiumd.core.reply.model_message import Message
 from podiumd.core.reply.patch import apply_patch
+from podiumd.core.run import loop_facts as lf
+from podiumd.core.run.loop_state import ActionState, LoopState
+from podiumd.tools.agent.edit import do_plan, plan_patch, read_text
+from podiumd.tools.agent.workspace import Workspace
+from tests.core.rounds import turn
+from tests.drivers.native.models import HI, Told
 
 ALL = tuple(Offered(name) for name in NAMES)
 
@@ -142,3 +159,201 @@ def test_in_a_phase_without_tools_of_its_own_nothing_is_said_of_code() -> None:
     for word in ("coding", "style of the code", ".git", "WORKING DIRECTORY", "CAPABILITIES"):
         assert word not in text
     assert '"ask" ends your turn' in text and "ends your turn" not in text_of()
+
+
+# -- the next request, put together with the files as they are now ---------------------------
+
+
+ROOM = 1_000_000
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Workspace:
+    (tmp_path / "a.py").write_text("one\ntwo\nthree\n")
+    return Workspace(tmp_path)
+
+
+def reading(workspace: Workspace, path: str) -> ActionState:
+    """The file as read_file really shows it."""
+    text = read_text(workspace, path)
+    result = lf.Result(action="read_file", success=True, message="read", output=text)
+    return ActionState(action=Action("read_file", {"path": path}), result=result)
+
+
+def patching(workspace: Workspace, path: str) -> ActionState:
+    """A patch that is really done."""
+    plan = plan_patch(workspace, path, [{"line": 1, "type": "insert", "content": ["zero"]}])
+    do_plan(workspace, plan)
+    change = lf.FileChange(path=path, before=plan.before, after=plan.after)
+    intended = lf.ActionIntended(turn_id="t", reply=1, index=0, action="patch", changes=(change,))
+    result = lf.Result(action="patch", success=True, message="patched")
+    return ActionState(action=Action("patch", {"file": path}), intended=intended, result=result)
+
+
+async def last(workspace: Workspace, loop: LoopState) -> str:
+    composed = await next_request(
+        workspace, goal="Fix it.", loop=loop, room=ROOM, texts=KeptTexts()
+    )
+    assert composed.messages[0].text.startswith("Fix it.")
+    return "\n".join(message.text for message in composed.messages[1:])
+
+
+async def test_a_file_that_is_as_it_was_read_is_shown_once(workspace: Workspace) -> None:
+    text = await last(workspace, turn(("r", (reading(workspace, "a.py"),))))
+
+    assert text.count("2\ttwo") == 1 and "have changed" not in text
+
+
+async def test_a_patched_file_is_shown_as_it_is_now(workspace: Workspace) -> None:
+    read = reading(workspace, "a.py")
+    loop = turn(("1", (read,)), ("2", (patching(workspace, "a.py"),)))
+
+    text = await last(workspace, loop)
+
+    assert "[left out: a.py has changed since" in text
+    assert "2\ttwo" not in text and "3\ttwo" in text
+    assert hashlib.sha256((workspace.root / "a.py").read_bytes()).hexdigest() in text
+
+
+async def test_a_file_that_somebody_else_changed_is_shown_anew(workspace: Workspace) -> None:
+    loop = turn(("1", (reading(workspace, "a.py"),)))
+    (workspace.root / "a.py").write_text("other\n")
+
+    text = await last(workspace, loop)
+
+    assert "two" not in text and "1\tother" in text
+
+
+async def test_a_file_that_is_gone_or_leads_out_is_not_shown(
+    workspace: Workspace, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    (workspace.root / "b.py").write_text("bee\n")
+    loop = turn(("1", (reading(workspace, "a.py"), reading(workspace, "b.py"))))
+    secret = tmp_path_factory.mktemp("else") / "secret"
+    secret.write_text("secret\n")
+    (workspace.root / "a.py").unlink()
+    (workspace.root / "b.py").unlink()
+    (workspace.root / "b.py").symlink_to(secret)
+
+    text = await last(workspace, loop)
+
+    assert "two" not in text and "bee" not in text and "secret" not in text
+    assert "have changed since you saw them" not in text
+
+
+async def test_a_file_that_became_too_long_or_binary_is_only_named(workspace: Workspace) -> None:
+    (workspace.root / "b.py").write_text("bee\n")
+    loop = turn(("1", (reading(workspace, "a.py"), reading(workspace, "b.py"))))
+    (workspace.root / "a.py").write_text("long line\n" * 5000)
+    (workspace.root / "b.py").write_bytes(b"\0\1\2")
+
+    text = await last(workspace, loop)
+
+    assert "a.py: lines 1 to 5000 of 5000" in text and "read the lines that you need" in text
+    assert "long line" not in text and "[b.py cannot be shown: " in text
+
+
+# -- the model that plays replies ------------------------------------------------------------
+
+
+async def test_replies_are_told_in_pieces_and_used_once() -> None:
+    told = Told()
+    text = "a reply of more than one piece"
+    model = ScriptedModel([ScriptedReply(text), ScriptedReply("two", stop="length")], told)
+
+    first, second, over = [await model.reply(system, HI) for system in ("a", "b", "c")]
+
+    assert (first.text, first.stop, second.stop) == (text, "end", "length")
+    assert len(told.events) > 3 and told.text.startswith(text)
+    assert "over" in over.text
+    assert model.asked == ("c", tuple(HI)), "of what it was sent it keeps the last alone"
+    assert (first.cost_usd, first.priced) == (0.0, True) and first.usage.output > 0
+
+
+async def test_the_first_unused_reply_that_matches_the_last_message_is_played() -> None:
+    replies = [ScriptedReply("b", when="ba+d"), ScriptedReply("any")]
+    model = ScriptedModel(replies, Told())
+
+    texts = [(await model.reply("", [Message("user", m)])).text for m in ("good", "baad")]
+
+    assert texts == ["any", "b"]
+
+
+async def test_a_reply_may_fail_and_may_take_its_time(autojump_clock: MockClock) -> None:
+    model = ScriptedModel([ScriptedReply(error="overloaded", delay_seconds=40)], Told())
+
+    with pytest.raises(ModelError, match="overloaded"):
+        await model.reply("", HI)
+
+    assert trio.current_time() == pytest.approx(40)
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("s.toml", '[[replies]]\ntext = "from a file"\n'),
+        ("s.json", '{"replies": [{"text": "from a file"}]}'),
+    ],
+)
+async def test_a_script_may_be_a_file(tmp_path: Path, name: str, content: str) -> None:
+    path = tmp_path / name
+    path.write_text(content)
+
+    async with open_model(
+        NativeSettings(provider="scripted"), {}, tell=Told(), model=str(path)
+    ) as m:
+        assert (await m.reply("", HI)).text == "from a file"
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (None, "No such file"),
+        ("[[replies", "Expected"),
+        ("replies = 3", "Expected `array`"),
+        ("[[replies]]\ntxt = 'x'", "unknown field `txt`"),
+        ("[[replies]]\nwhen = '('", r"replies\[0\].when"),
+        ("[[replies]]\ndelay_seconds = -1", "delay_seconds"),
+        ("[[replies]]\nstop = 'soon'", "Invalid enum value"),
+    ],
+)
+async def test_a_script_that_cannot_be_used_says_why(
+    tmp_path: Path, content: str | None, words: str
+) -> None:
+    path = tmp_path / "s.toml"
+    if content is not None:
+        path.write_text(content)
+
+    with pytest.raises(ModelError, match=words) as caught:
+        async with open_model(
+            NativeSettings(provider="scripted", model=str(path)), {}, tell=Told()
+        ):
+            raise AssertionError("not opened")
+
+    assert caught.value.kind == "setup" and str(path) in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("last", "said"),
+    [
+        ('{"action": "write_file", "success": false}', "wrote nothing, as you wished"),
+        ("Do it.\n\nYour possible outcomes for this step: complete, other", '"outcome": "other"'),
+    ],
+)
+async def test_the_built_in_demonstration_claims_nothing_that_it_has_not_done(
+    last: str, said: str
+) -> None:
+    async with open_model(NativeSettings(provider="scripted"), {}, tell=Told()) as model:
+        reply = await model.reply("", [Message("user", last)])
+
+    assert said in reply.text
+
+
+async def test_the_built_in_demonstration_looks_writes_and_ends() -> None:
+    results = ["Try it.", '{"action": "run_command"}', '{"action": "write_file"}']
+    async with open_model(NativeSettings(provider="scripted"), {}, tell=Told()) as model:
+        replies = [parse_reply((await model.reply("", [Message("user", r)])).text) for r in results]
+
+    names = [[action.name for action in reply.actions] for reply in replies]
+    assert names == [["run_command"], ["write_file"], []]
+    assert all(reply.fault is None for reply in replies)
