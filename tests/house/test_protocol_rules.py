@@ -16,9 +16,21 @@ def _defined() -> Counter[str]:
     return Counter(RULE.findall(page))
 
 
+ROW = re.compile(r"P-[0-9]+\.[0-9]+(, P-[0-9]+\.[0-9]+)*")
+
+
 def _tested() -> set[str]:
-    """The numbers in the docstrings of tests."""
-    return {
+    """The numbers in the docstrings of tests, and at the head of the rows of their tables."""
+    rows = {
+        number
+        for path in modules("tests")
+        if path.name.startswith("test_") and RULE.search(path.read_text(encoding="utf-8"))
+        for node in ast.walk(tree(path))
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+        if ROW.fullmatch(node.value)
+        for number in RULE.findall(node.value)
+    }
+    return rows | {
         number
         for path in modules("tests")
         if RULE.search(path.read_text(encoding="utf-8"))
