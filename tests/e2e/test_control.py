@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from contextlib import AsyncExitStack
+from pathlib import Path
+
 import pytest
 
 from tests.e2e.daemon import PodiumDaemon
-from tests.e2e.machine import GitRepo
+from tests.e2e.machine import GitRepo, Machine
 from tests.e2e.stories import LOOP, bash, held, when, word
 from tests.fakes.model_server import ModelServer
 from tests.fakes.trio_gates import holding
@@ -107,3 +110,110 @@ async def test_a_server_that_the_agent_left_behind_is_ended_and_reported(
     assert any("http.server" in line for line in stopped), stopped
     assert podium.children() == []
     assert run["exit"]["reason"] == "implementation-blocked"
+
+
+# -- ``podium down``, and a daemon whose socket was taken away: nobody is left without a word
+
+
+SCRIPT = """
+[[turns]]
+times = 0
+ask = { tool = "Bash" }
+text = "Never said."
+"""
+
+
+def asking(machine: Machine, tmp_path: Path) -> PodiumDaemon:
+    """A daemon whose scripted agent asks before everything, and waits."""
+    script = tmp_path / "script.toml"
+    script.write_text(SCRIPT)
+    return PodiumDaemon(machine, PODIUM_AGENTS_SCRIPTED_SCRIPT=str(script))
+
+
+async def test_everyone_who_follows_is_told_what_down_has_ended(
+    machine: Machine, tmp_path: Path
+) -> None:
+    """Four prompts, each followed by a client of its own: as many as run at once."""
+    async with asking(machine, tmp_path) as podium, AsyncExitStack() as stack:
+        words = ["--agent", "scripted", "--json"]
+        screens = [
+            await stack.enter_async_context(podium.watching("prompt", f"Wait {n}.", *words))
+            for n in range(4)
+        ]
+        for screen in screens:
+            await screen.until('"question.opened"')
+        assert (await podium.cli("down")).code == 0
+        for screen in screens:
+            assert '"run.ended"' in await screen.until("user-requested")
+
+
+async def test_a_daemon_without_its_socket_is_named_and_can_be_stopped(
+    machine: Machine, repo: GitRepo, tmp_path: Path
+) -> None:
+    async with asking(machine, tmp_path) as podium:
+        machine.socket.unlink()
+        status = await podium.cli("status")
+        up = await podium.cli("up")
+        down = await podium.cli("down")
+        assert await podium.wait() == 0
+    assert status.code == 6 and f"(pid {podium.pid}) runs" in status.err
+    assert "'podium down'" in status.err
+    assert up.code == 1 and "'podium down' stops it" in up.err
+    assert down.code == 0, down
+    assert f"pid {podium.pid}" in down.out and "signal" in down.out
+
+
+# -- what the real agent changed: told while it works, at the end of its run, and on its page
+
+
+WORKING = """
+initial = "work"
+
+[params.task]
+type = "string"
+
+[steps.work]
+prompt = "Work on it: {{task}}"
+allow = ["Bash"]
+
+[steps.work.on]
+complete = { exit = "turn-complete", class = "completed" }
+"""
+
+WORK = (
+    "echo new > new.txt; echo made > made.txt; git add made.txt; "
+    "git -c user.name=A -c user.email=a@example.org commit -qm 'Make it'"
+)
+SAID = "## Done\n\nI made **made.txt**.\n"
+
+
+async def test_a_run_s_changes_are_told_while_it_works_and_when_it_is_over(
+    podium: PodiumDaemon, repo: GitRepo, model_server: ModelServer
+) -> None:
+    model_server.load({"turns": [bash(WORK), held(word("complete", SAID))]})
+    recipe = podium.machine.recipe("working", WORKING)
+    (repo.path / "mine.txt").write_text("there before\n")
+    params = {"task": "Make it"}
+    async with podium.running(recipe, repo.path, params=params) as feed:
+        run_id = feed.seen[0]["run_id"]
+        await holding(model_server, "half")
+        now = await podium.rpc("runs.diff", run_id=run_id)
+        assert [one["subject"] for one in now["commits"]] == ["Make it"]
+        assert [one["path"] for one in now["uncommitted"]["files"]] == ["new.txt"]
+        model_server.release("half")
+        run = await feed.end()
+    assert run["left"]["paths"] == ["new.txt"]
+
+    short = run_id[:8]
+    stat = await podium.cli("diff", short, "--stat")
+    assert "Make it" in stat.out and "made.txt (new)" in stat.out and "mine.txt" not in stat.out
+    patch = await podium.cli("diff", short)
+    assert "+made\n" in patch.out and "+new\n" in patch.out
+    shown = await podium.cli("runs", "show", short)
+    assert f"Left uncommitted: new.txt (podium diff {short})" in shown.out
+    followed = await podium.cli("attach", short)
+    assert "left uncommitted: new.txt" in followed.out
+    page = (await podium.cli("runs", "export", short)).out
+    assert "<h5>Done</h5>" in page and "<strong>made.txt</strong>" in page
+    assert "Bash: echo new &gt; new.txt" in page and "StructuredOutput" not in page
+    assert repo.head[:12] in page and "+made" in page

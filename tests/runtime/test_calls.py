@@ -7,11 +7,18 @@ from pathlib import Path
 import pytest
 
 from podiumd.core.recipe.calls import MAX_CALL_DEPTH, MOST_CALLED_STEPS
-from podiumd.runtime.errors import AgentUnavailable, RecipeRefused, Refused
+from podiumd.runtime.errors import (
+    AgentUnavailable,
+    InvalidParameter,
+    NotFound,
+    RecipeRefused,
+    Refused,
+)
 from tests.long import sampled
 from tests.plain import plain
 from tests.runtime.calling import INNER, calling, history
-from tests.runtime.harness import ONE_STEP, Daemon, Machine, running
+from tests.runtime.harness import ONE_STEP, Daemon, Json, Machine, running
+from tests.runtime.test_recipe_tools import LOOP
 from tests.tools.git_repository import commit, make_repository
 
 
@@ -222,3 +229,193 @@ async def test_a_checkout_is_asked_about_where_only_the_called_recipe_commits(
         assert (question["kind"], question["detail"]) == ("gate", "new.txt")
         await daemon.answer(run_id, "no")
         assert (await daemon.ended(run_id))["exit"]["reason"] == "gate-declined"
+
+
+# -- limits inside a called recipe: the caller's hold, and ask where the caller says so
+
+
+ASKING = 'max_step_visits = 1\non_limit = "ask"'
+
+
+async def test_the_limits_are_the_callers_and_not_those_of_what_it_calls(machine: Machine) -> None:
+    """The called recipe alone would end after one step."""
+    recipe = calling(machine, limits="max_step_visits = 2\nmax_total_steps = 4")
+    async with running(machine) as daemon:
+        run_id = await daemon.start(recipe)
+        for outcome in ("complete", "bad", "complete", "bad"):
+            (await daemon.turn()).complete(outcome)
+        run = await daemon.ended(run_id)
+    assert (run["exit"]["reason"], run["step_count"]) == ("max-total-steps", 4)
+    assert run["visits"] == {"work.do": 2, "work.look": 2}
+    assert run["limits"]["max_total_steps"] == 4
+
+
+async def test_a_limit_inside_a_call_asks_and_grants_the_same_again_once(machine: Machine) -> None:
+    """The question names the step by the name it has in the run; a restart keeps it open."""
+    recipe = calling(machine, limits=ASKING)
+    async with running(machine) as daemon:
+        run_id = await daemon.start(recipe)
+        (await daemon.turn()).complete()
+        (await daemon.turn()).complete("bad")
+        question = await daemon.question(run_id)
+        text = "The limit max-step-visits-exceeded:work.do (1) is reached."
+        assert (question["kind"], question["text"]) == ("limit", text)
+        assert [choice["id"] for choice in question["choices"]] == ["more", "stop"]
+    async with running(machine) as daemon:
+        assert (await daemon.question(run_id))["question_id"] == question["question_id"]
+        await daemon.answer(run_id, "more")
+        again = await daemon.turn()
+        assert again.prompt.startswith("Do the shop.")
+        again.complete()
+        # What was granted was the visits of one step; each has its own.
+        assert "exceeded:work.look" in (await daemon.question(run_id))["text"]
+        await daemon.answer(run_id, "more")
+        (await daemon.turn()).complete("bad")
+        run = await daemon.ended(run_id)
+    reason = "max-step-visits-exceeded:work.do"
+    assert (run["exit"]["reason"], run["exit"]["class"]) == (reason, "guardrail")
+    assert run["exit"]["message"] == "Recipe stopped: step 'work.do' visited too many times"
+    assert run["visits"] == {"work.do": 2, "work.look": 2}
+
+
+@pytest.mark.parametrize(
+    ("answer", "reason"), sampled([("stop", "max-total-steps"), ("more", "conversation-complete")])
+)
+async def test_a_limit_of_all_steps_that_is_reached_inside_a_call_asks_too(
+    machine: Machine, answer: str, reason: str
+) -> None:
+    """With more, the run comes out of the call and to its end."""
+    recipe = calling(machine, limits='max_total_steps = 3\non_limit = "ask"')
+    async with running(machine) as daemon:
+        run_id = await daemon.start(recipe)
+        for outcome in ("complete", "bad", "complete"):
+            (await daemon.turn()).complete(outcome)
+        question = await daemon.question(run_id)
+        assert question["text"] == "The limit max-total-steps (3) is reached."
+        await daemon.answer(run_id, answer)
+        if answer == "more":
+            (await daemon.turn()).complete("good")
+            (await daemon.turn()).complete()
+        assert (await daemon.ended(run_id))["exit"]["reason"] == reason
+
+
+async def test_how_a_called_recipe_takes_its_own_limits_is_of_no_account(machine: Machine) -> None:
+    """It asks when it runs by itself. Called, it ends as its caller says: by exiting."""
+    recipe = calling(machine, limits="max_step_visits = 1")
+    machine.recipe(INNER.replace("[limits]", '[limits]\non_limit = "ask"'), "inner")
+    async with running(machine) as daemon:
+        run_id = await daemon.start(recipe)
+        (await daemon.turn()).complete()
+        (await daemon.turn()).complete("bad")
+        run = await daemon.ended(run_id)
+        assert run["exit"]["reason"] == "max-step-visits-exceeded:work.do"
+        alone = await daemon.start("inner", params={"what": "it"})
+        (await daemon.turn()).complete()
+        assert (await daemon.question(alone))["kind"] == "limit"
+
+
+async def test_a_walk_without_an_agent_asks_at_a_limit_inside_a_call(machine: Machine) -> None:
+    recipe = calling(machine, limits=ASKING)
+    async with running(machine) as daemon:
+
+        async def end(*outcomes: str) -> Json:
+            answer = await daemon.service.recipe_tools.simulate(recipe, outcomes, None)
+            ending: Json = plain(answer.exit)
+            return ending
+
+        assert (await end("complete", "bad"))["reason"] == "max-step-visits-exceeded:work.do"
+        more = await end("complete", "bad", "more", "complete", "more", "good", "complete")
+        assert more["reason"] == "conversation-complete"
+
+
+# -- simulating a recipe that calls another: through the steps of what is called, as a run goes
+
+
+RELEASING = """
+format = 1
+id = "releasing"
+initial = "ship"
+[limits]
+max_total_steps = 6
+[steps.ship]
+recipe = "loop"
+[steps.ship.on]
+conversation-complete = { to = "tell" }
+[steps.tell]
+prompt = "Tell everybody."
+[steps.tell.on]
+told = { exit = "turn-complete" }
+"""
+
+
+@pytest.fixture
+def recipe(machine: Machine) -> str:
+    """A recipe that calls one with a loop, a command and a gate."""
+    (machine.recipes / "work.md").write_text("Work until it is right.")
+    machine.recipe(LOOP, "loop")
+    return machine.recipe(RELEASING, "releasing")
+
+
+async def test_a_walk_goes_through_what_is_called_as_a_run_does(
+    machine: Machine, recipe: str
+) -> None:
+    async with running(machine) as daemon:
+
+        async def walk(*outcomes: str) -> Json:
+            trace: Json = plain(await daemon.service.recipe_tools.simulate(recipe, outcomes, None))
+            return trace
+
+        whole = await walk("complete", "failed", "complete", "passed", "shipped", "told")
+        assert [(hop["step"], hop["to"]) for hop in whole["trace"]] == [
+            ("ship.work", "ship.test"),
+            ("ship.test", "ship.work"),
+            ("ship.work", "ship.test"),
+            ("ship.test", "ship.ship"),
+            ("ship.ship", "tell"),
+            ("tell", None),
+        ]
+        assert whole["exit"]["reason"] == "turn-complete"
+        declined = await walk("complete", "passed", "declined")
+        assert declined["exit"]["reason"] == "gate-declined", "the caller says nothing about it"
+        open_ended = await walk("complete")
+        assert (len(open_ended["trace"]), open_ended["exit"]) == (1, None)
+
+
+async def test_exit_reasons_stand_for_whole_calls(machine: Machine, recipe: str) -> None:
+    async with running(machine) as daemon:
+        answer = await daemon.service.recipe_tools.simulate(
+            recipe, ["conversation-complete", "told"], None
+        )
+        assert [(hop.step, hop.outcome) for hop in answer.trace] == [
+            ("ship", "conversation-complete"),
+            ("tell", "told"),
+        ]
+        with pytest.raises(InvalidParameter) as raised:
+            await daemon.service.recipe_tools.simulate(recipe, ["told"], None)
+        words = "outcome 1: step 'ship.work' cannot end with 'told'; expected one of: complete, "
+        assert words in raised.value.message
+
+
+async def test_paths_and_single_steps_are_those_of_what_is_called(
+    machine: Machine, recipe: str
+) -> None:
+    async with running(machine) as daemon:
+        found = await daemon.service.recipe_tools.paths(recipe, None)
+        ways = [[hop.step for hop in path.trace] for path in found.paths]
+        assert ["ship.work", "ship.test", "ship.ship", "tell"] in ways and ["ship.work"] in ways
+        reply = ['{"outcome": "shipped"}']
+        played = await daemon.service.recipe_tools.rehearse(recipe, "ship.ship", reply, None)
+        assert (played.outcome, played.to) == ("shipped", "tell")
+        with pytest.raises(InvalidParameter, match=r"its steps are: ship\.work, ship\.test"):
+            await daemon.service.recipe_tools.rehearse(recipe, "ship", reply, None)
+        with pytest.raises(NotFound, match="no step 'shop'"):
+            await daemon.service.recipe_tools.rehearse(recipe, "shop", reply, None)
+
+
+async def test_a_reply_is_read_for_a_step_of_what_is_called(machine: Machine, recipe: str) -> None:
+    async with running(machine) as daemon:
+        reply = 'Done. {"outcome": "shipped"}'
+        read = plain(await daemon.service.recipes.outcome(recipe, "ship.ship", reply, None))
+        assert (read["ok"], read["outcome"]) == (True, "shipped")
+        with pytest.raises(NotFound, match=r"no step 'ship\.shop'"):
+            await daemon.service.recipes.outcome(recipe, "ship.shop", reply, None)

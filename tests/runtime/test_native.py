@@ -7,9 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import trio
+import trio.testing
 
+from podiumd.core.run.loop_facts import FileChange
 from podiumd.formats.message import ToolResult, ToolUse
 from podiumd.runtime.errors import AgentUnavailable, InvalidParameter
+from podiumd.tools.commit import index_lock
 from tests.runtime.harness import Daemon, Json, running
 from tests.runtime.native_bench import (
     BROKEN,
@@ -17,6 +21,7 @@ from tests.runtime.native_bench import (
     MENDED,
     MENDING,
     PATCH,
+    READ,
     NativeMachine,
     act,
     report,
@@ -226,3 +231,295 @@ async def test_a_command_may_make_files_whose_names_are_no_text(machine: NativeM
     assert [one["path"] for one in made["changes"]] == ["plain.txt"]
     assert "it changed 1 files more" in made["result"]["message"]
     assert (machine.project / os.fsdecode(b"caf\xe9")).exists()
+
+
+# -- what a person says to a turn of the native agent while it goes on
+
+
+async def asked(daemon: Daemon, sent: Json) -> None:
+    """Wait until the model has been asked, and has not answered: nothing else goes on then."""
+    await daemon.until(sent["run_id"], lambda s: bool(s.turn and s.turn.loop.settings))
+    await trio.testing.wait_all_tasks_blocked(0.1)
+
+
+async def test_words_said_meanwhile_go_along_with_the_next_request(
+    machine: NativeMachine,
+) -> None:
+    machine.replies(
+        {"text": act(READ), "delay_seconds": 1.0},
+        {"text": "I hear you.", "when": "Mind the names"},
+        {"text": "I heard nothing.", "when": ""},
+    )
+    async with running(machine) as daemon:
+        sent = await daemon.prompt("Look.", agent="native")
+        await asked(daemon, sent)
+        where = await daemon.prompt(
+            "Mind the names.", session_id=sent["session_id"], if_busy="steer"
+        )
+        assert where["delivery"] == "steered"
+        await daemon.ended(sent["run_id"])
+        told = await report(daemon, sent["run_id"])
+        ends = await daemon.events(sent["run_id"], "effect.ended")
+        assert [end["state"] for end in ends] == ["queued", "delivered"]
+    assert told["text"] == "I hear you."
+    assert "Mind the names." in [one.text for one in machine.messages(sent["session_id"])]
+
+
+async def test_words_said_during_the_last_answer_call_the_model_back(
+    machine: NativeMachine,
+) -> None:
+    machine.replies(
+        {"text": "That is all.", "delay_seconds": 1.0},
+        {"text": "And that too.", "when": "One more thing"},
+    )
+    async with running(machine) as daemon:
+        sent = await daemon.prompt("Look.", agent="native")
+        await asked(daemon, sent)
+        await daemon.prompt("One more thing.", session_id=sent["session_id"], if_busy="steer")
+        ended = await daemon.ended(sent["run_id"])
+        told = await report(daemon, sent["run_id"])
+    assert told["text"] == "That is all.\n\nAnd that too."
+    assert ended["exit"]["reason"] == "turn-complete"
+
+
+async def test_words_that_no_request_can_carry_any_more_are_given_back(
+    machine: NativeMachine,
+) -> None:
+    machine.configure(max_iterations=1)
+    machine.replies({"text": "That is all.", "delay_seconds": 1.0})
+    async with running(machine) as daemon:
+        sent = await daemon.prompt("Look.", agent="native")
+        await asked(daemon, sent)
+        await daemon.prompt("One more thing.", session_id=sent["session_id"], if_busy="steer")
+        await daemon.ended(sent["run_id"])
+        (ended,) = await daemon.events(sent["run_id"], "run.ended")
+    assert ended["undelivered"] == ["One more thing."]
+
+
+# -- the commits of the native agent in a daemon: several at once, and where none can be made
+
+
+async def test_where_git_is_held_by_another_nothing_is_committed_and_that_comes_first(
+    machine: NativeMachine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(index_lock, "LOCK_SECONDS", 0.0)
+    lock = machine.project / ".git/index.lock"
+    lock.touch()
+    machine.replies(act(PATCH, words="I mend it."), act(DONE))
+    async with running(machine) as daemon:
+        sent = await daemon.prompt("Mend it.", agent="native")
+        await daemon.ended(sent["run_id"])
+        told = await report(daemon, sent["run_id"])
+
+    assert told["commit"] is None
+    assert told["text"].startswith(f"nothing was committed: another git has held '{lock}'")
+    assert told["text"].endswith("I mend it.\n\nThe test passes.")
+    lock.unlink()
+    assert machine.subjects == ["Begin"]
+    assert run_git(machine.project, "diff", "--cached", "--name-only") == ""
+    assert machine.read() != BROKEN
+
+
+# -- a recipe whose last step commits --------------------------------------------------------------
+
+RECIPE = """
+format = 1
+id = "work"
+label = "Work"
+description = "Work, then commit"
+initial = "work"
+
+[steps.work]
+prompt = "Work on it."
+agent = "native"
+
+[steps.work.on]
+complete = { to = "commit" }
+
+[steps.commit]
+prompt = "Commit it."
+agent = "native"
+commits = true
+
+[steps.commit.on]
+committed = { exit = "changes-committed" }
+nothing-to-commit = { exit = "no-changes-to-commit" }
+"""
+COMPLETE = 'Done. {"outcome": "complete"}'
+COMMITTED = 'Done. {"outcome": "committed"}'
+NEW: Json = {"action": "write_file", "path": "new.txt", "content": "x\n"}
+BESIDE: Json = {"action": "run_command", "command": "echo y > beside.txt; rm test_calc.py"}
+NOTE: Json = {
+    "action": "patch",
+    "file": "calc.py",
+    "operations": [{"line": 1, "type": "insert", "content": ["# Adds."]}],
+}
+
+
+def after(words: str, *actions: Json, text: str = "") -> Json:
+    """What the model says where the last message has these words."""
+    return {"when": words, "text": text or act(*actions)}
+
+
+@pytest.fixture
+def work(machine: NativeMachine) -> str:
+    return machine.recipe(RECIPE, "work")
+
+
+def left(machine: NativeMachine) -> str:
+    return run_git(machine.project, "status", "--porcelain")
+
+
+async def test_a_step_that_commits_commits_what_earlier_turns_of_the_run_have_left(
+    machine: NativeMachine, work: str
+) -> None:
+    """Files that it does not touch itself, and its own lines on top of earlier ones."""
+    machine.replies(
+        after("Work on it", NEW, PATCH, BESIDE),
+        after("created new.txt", text=COMPLETE),
+        after("Commit it", NOTE),
+        after("patched calc.py", text=COMMITTED),
+    )
+    async with running(machine) as daemon:
+        ended = await daemon.ended(await daemon.start(work))
+
+    assert ended["exit"]["reason"] == "changes-committed"
+    assert machine.subjects[1:] == ["Begin"]
+    shown = run_git(machine.project, "show", "--format=", "--name-status", "HEAD")
+    assert shown.replace("\t", " ").splitlines() == [
+        "A beside.txt", "M calc.py", "A new.txt", "D test_calc.py"
+    ]  # fmt: skip
+    assert run_git(machine.project, "show", "HEAD:calc.py") == f"# Adds.\n{MENDED}".strip()
+    assert left(machine) == ""
+
+
+async def test_where_nothing_is_left_nothing_is_said_of_a_commit(
+    machine: NativeMachine, work: str
+) -> None:
+    nothing = 'Done. {"outcome": "nothing-to-commit"}'
+    machine.replies(after("Work on it", text=COMPLETE), after("Commit it", text=nothing))
+    async with running(machine) as daemon:
+        run_id = await daemon.start(work)
+        ended = await daemon.ended(run_id)
+        *_, told = await daemon.events(run_id, "turn.ended")
+
+    assert ended["exit"]["reason"] == "no-changes-to-commit"
+    assert "nothing was committed" not in told["text"]
+    assert machine.subjects == ["Begin"]
+
+
+# -- the native agent and the next daemon: what a turn was doing, and what becomes of it
+
+
+COMMAND = {"action": "run_command", "command": "echo x >> log; echo > begun; sleep 300"}
+
+IRREVERSIBLE = """
+format = 1
+id = "publish"
+label = "Publish"
+description = "A step that must not be repeated unseen"
+initial = "publish"
+
+[steps.publish]
+prompt = "Publish it."
+agent = "native"
+irreversible = true
+
+[steps.publish.on]
+complete = { exit = "turn-complete" }
+"""
+
+
+@pytest.fixture
+def begun(machine: NativeMachine) -> Path:
+    """A pipe that tells when the command runs."""
+    path = machine.project / "begun"
+    os.mkfifo(path)
+    return path
+
+
+async def runs(begun: Path) -> None:
+    """Wait until the command runs."""
+    await trio.to_thread.run_sync(begun.read_bytes, abandon_on_cancel=True)
+
+
+async def prompted(daemon: Daemon, text: str = "Go.") -> str:
+    sent = await daemon.prompt(text, agent="native")
+    return str(sent["run_id"])
+
+
+async def test_a_command_of_a_step_that_must_not_be_repeated_is_asked_about(
+    machine: NativeMachine, begun: Path
+) -> None:
+    machine.replies(act(COMMAND))
+    async with running(machine) as daemon:
+        run_id = await daemon.start(machine.recipe(IRREVERSIBLE, "publish"))
+        await runs(begun)
+    machine.replies('Done.\n{"outcome": "complete"}')
+    async with running(machine) as daemon:
+        question = await daemon.question(run_id)
+        assert question["kind"] == "recover"
+        assert "must not be repeated unseen" in question["text"]
+        await daemon.answer(run_id, "continue")
+        ended = await daemon.ended(run_id)
+    assert ended["exit"]["reason"] == "turn-complete"
+    assert (machine.project / "log").read_text() == "x\n"
+
+
+async def test_what_the_turn_had_changed_before_is_in_its_commit(
+    machine: NativeMachine, begun: Path
+) -> None:
+    (machine.project / ".gitignore").write_text("begun\nlog\n")
+    machine.replies(act(PATCH, COMMAND))
+    async with running(machine) as daemon:
+        run_id = await prompted(daemon)
+        await runs(begun)
+    machine.replies("Done.")
+    async with running(machine) as daemon:
+        assert (await daemon.ended(run_id))["exit"]["reason"] == "turn-complete"
+    assert machine.read() == MENDED
+    assert machine.subjects == ["AI: modified calc.py", "Begin"]
+
+
+async def test_a_turn_that_was_to_be_stopped_is_not_gone_on_with(
+    machine: NativeMachine, begun: Path
+) -> None:
+    machine.replies(act(PATCH, COMMAND))
+    async with running(machine) as daemon:
+        run_id = await prompted(daemon)
+        await runs(begun)
+        actor = daemon.actor(run_id)
+        actor.leaving = True
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(daemon.service.cancel, run_id)
+            await daemon.until(run_id, lambda state: state.stopping)
+            nursery.cancel_scope.cancel()
+    async with running(machine) as daemon:
+        ended = await daemon.ended(run_id)
+        (turn,) = await daemon.events(run_id, "turn.ended")
+    assert ended["exit"]["reason"] == "user-requested"
+    assert (turn["report"]["kind"], turn["report"]["files"]) == (
+        "interrupted",
+        [["calc.py", "modified"]],
+    )
+    assert machine.subjects == ["Begin"]
+
+
+async def test_the_settings_of_a_turn_are_those_that_it_began_with(
+    machine: NativeMachine, begun: Path
+) -> None:
+    machine.replies(act(COMMAND))
+    async with running(machine) as daemon:
+        run_id = await prompted(daemon)
+        await runs(begun)
+    machine.configure(max_iterations=1, commit=False)
+    machine.replies(act(PATCH), "Done.")
+    async with running(machine) as daemon:
+        ended = await daemon.ended(run_id)
+        (change,) = [
+            FileChange(**each)
+            for one in await daemon.events(run_id, "action.ended")
+            for each in one["changes"]
+        ]
+    assert (ended["exit"]["reason"], change.path) == ("turn-complete", "calc.py")
+    assert "modified calc.py" in machine.subjects[0]
