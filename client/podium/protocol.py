@@ -317,6 +317,13 @@ class Heard(TypedDict):
     command: NotRequired[SpokenCommand]
 
 
+class HistoryPlace(TypedDict):
+    seq: int
+    number: int
+    restart: int
+    steps: list[str]
+
+
 class Hook(TypedDict):
     event: Literal["after-tool", "before-tool", "turn-end"]
     run: list[str]
@@ -779,7 +786,7 @@ class RunHistory(TypedDict):
     visits: list[WholeVisit]
     undelivered: list[str]
     until: str
-    next_seq: int
+    next: HistoryPlace
     complete: bool
 
 

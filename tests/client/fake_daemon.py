@@ -210,8 +210,8 @@ class FakeDaemon:
             last = page[-1]["seq"] if page else params.get("after_seq", 0)
             return {"events": page, "next_seq": last}
         if canned is None and method == "runs.history":
-            after = params.get("after_seq", 0)
-            return page_of(self._after(after), after=after)
+            after = params.get("after")
+            return page_of(self._after(after["seq"] if after else 0), after=after)
         if canned is None and method in ("sessions.messages", "sessions.subscribe"):
             after, limit = params.get("after_seq"), min(params["limit"], self.most)
             if after is None:

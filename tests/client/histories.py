@@ -26,9 +26,9 @@ def told(events: Iterable[Json], now: str = "") -> History:
     return History([page_of(events, now)])
 
 
-def page_of(events: Iterable[Json], now: str = "", after: int = 0) -> Any:
+def page_of(events: Iterable[Json], now: str = "", after: Json | None = None) -> Any:
     """The answer of ``runs.history``, all in one page."""
-    history, started, last = core.History(after), None, now
+    history, started, last = core.History(core.HistoryPlace(**after) if after else None), None, now
     for event in events:
         started = event["data"] if event["type"] == "run.started" else started
         history.add(event["seq"], event["at"], _made(FACTS[event["type"]], event["data"]))
@@ -41,7 +41,7 @@ def page_of(events: Iterable[Json], now: str = "", after: int = 0) -> Any:
             visits=visits,
             undelivered=history.undelivered,
             until=until,
-            next_seq=history.over_seq,
+            next=history.place,
             complete=True,
         )
     )

@@ -11,7 +11,16 @@ from podiumd.core.recipe.model import RESTART
 from podiumd.core.reply.report import TurnReport
 from podiumd.core.run import facts as f
 from podiumd.core.run import loop_facts as lf
-from podiumd.core.run.history import BEFORE, LOST, MOST_CALLS, PROMPT, History, Visit, VisitCall
+from podiumd.core.run.history import (
+    BEFORE,
+    LOST,
+    MOST_CALLS,
+    PROMPT,
+    History,
+    HistoryPlace,
+    Visit,
+    VisitCall,
+)
 from tests.core.builders import Play, a_check, a_recipe, a_step, leave, to
 from tests.plain import plain, some
 
@@ -27,7 +36,7 @@ class Day:
     def __init__(self, *facts: f.AnyFact, history: History | None = None) -> None:
         self.history = History() if history is None else history
         self.now = 0.0
-        self.seq = self.history.over_seq
+        self.seq = self.history.place.seq
         self.tell(*facts)
 
     def tell(self, *facts: f.AnyFact) -> Day:
@@ -250,7 +259,7 @@ def test_a_notice_that_comes_after_the_end_of_a_visit_belongs_to_it() -> None:
     day = Day(entered(), edge("fix"), stalled, entered(count=2))
 
     assert [[note.fact for note in visit.notes] for visit in day.visits] == [[stalled], []]
-    assert day.history.over_seq == 3
+    assert day.history.place == HistoryPlace(3, 1, 0, ("fix",))
     assert Day(stalled).visits == []
 
 
@@ -302,19 +311,18 @@ def test_of_the_calls_of_a_native_turn_the_first_are_kept() -> None:
 def pages(facts: list[f.AnyFact]) -> list[Visit]:
     """The visits of pages that are as short as can be."""
     found: list[Visit] = []
-    after = 0
-    while after < len(facts):
-        before = [fact for fact in facts[:after] if isinstance(fact, f.StepEntered)]
-        history = History(after, before)
+    place: HistoryPlace | None = None
+    while True:
+        after = place.seq if place else 0
+        history = History(place)
         for seq, fact in enumerate(facts[after:], after + 1):
             if history.may_end_before(fact):
                 break
             history.add(seq, stamp(seq), fact)
         else:
             return [*found, *history.visits]
-        assert history.over_seq > after
-        found, after = [*found, *history.visits], history.over_seq
-    return found
+        assert history.place.seq > after
+        found, place = [*found, *history.visits], history.place
 
 
 def test_pages_tell_what_all_of_it_in_one_tells() -> None:
@@ -333,5 +341,5 @@ def test_pages_tell_what_all_of_it_in_one_tells() -> None:
 
 
 def test_a_page_of_what_comes_after_the_last_visit_tells_of_none() -> None:
-    history = History(2, [entered()])
+    history = History(HistoryPlace(2, 1, 0, ("fix",)))
     assert Day(some(f.LimitHit), over(), history=history).visits == []

@@ -9,6 +9,7 @@ from typing import Any
 import trio
 
 from podiumd.core.run import facts as f
+from podiumd.core.run.history import HistoryPlace
 from podiumd.core.voice.grammar import Asked
 from podiumd.runtime.api import OpenQuestion, SendPrompt, StartRun, Subscription, Told
 from podiumd.runtime.errors import AlreadyEnded, Busy, InvalidParameter, NotFound
@@ -217,8 +218,8 @@ class FakeService:
     async def whole_run(self, run_id: str) -> Json:
         return self._run("whole_run", run_id)
 
-    async def run_history(self, run_id: str, after_seq: int) -> Json:
-        self.note("run_history", (run_id, after_seq))
+    async def run_history(self, run_id: str, after: HistoryPlace | None) -> Json:
+        self.note("run_history", (run_id, after))
         return self.result
 
     async def run_diff(self, run_id: str, patch: bool) -> Json:

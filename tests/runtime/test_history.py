@@ -23,12 +23,12 @@ PAGE = 4096
 async def walked(daemon: Daemon, run_id: str) -> list[Any]:
     """All pages of a run's history."""
     pages: list[Any] = []
-    after, complete = 0, False
+    after, complete = None, False
     while not complete:
         page = await daemon.service.run_history(run_id, after)
-        assert page.complete or page.next_seq > after
+        assert page.complete or after is None or page.next.seq > after.seq
         pages.append(plain(page))
-        after, complete = page.next_seq, page.complete
+        after, complete = page.next, page.complete
     return pages
 
 
@@ -54,13 +54,13 @@ async def test_a_run_is_told_from_its_beginning_to_its_end(machine: Machine, one
     async with running(machine) as daemon:
         run_id = await daemon.start(one)
         turn = await daemon.turn()
-        at_work = await daemon.service.run_history(run_id[:13], 0)
+        at_work = await daemon.service.run_history(run_id[:13], None)
         turn.complete()
         ended = await daemon.ended(run_id)
-        over = await daemon.service.run_history(run_id, 0)
+        over = await daemon.service.run_history(run_id, None)
 
     (visit,) = at_work.visits
-    assert (visit.outcome, visit.ended_at, at_work.next_seq, at_work.complete) == (
+    assert (visit.outcome, visit.ended_at, at_work.next.seq, at_work.complete) == (
         *(None, None),
         *(0, True),
     )
@@ -97,7 +97,7 @@ async def test_what_cannot_be_read_is_left_out(machine: Machine, one: str) -> No
     with closing(sqlite3.connect(machine.state / "facts.db", isolation_level=None)) as connection:
         connection.execute("UPDATE facts SET data = CAST('x' AS BLOB) WHERE seq IN (1, 5)")
     async with running(machine) as daemon:
-        found = await daemon.service.run_history(run_id, 0)
+        found = await daemon.service.run_history(run_id, None)
 
     assert found.started is None
     assert [(visit.outcome, visit.turns[0].end) for visit in found.visits] == [("complete", None)]
@@ -106,4 +106,4 @@ async def test_what_cannot_be_read_is_left_out(machine: Machine, one: str) -> No
 async def test_there_is_no_history_of_an_unknown_run(machine: Machine) -> None:
     async with running(machine) as daemon:
         with pytest.raises(NotFound):
-            await daemon.service.run_history("no-such-run", 0)
+            await daemon.service.run_history("no-such-run", None)

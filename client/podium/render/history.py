@@ -12,7 +12,14 @@ from podium.rpc import follow
 from podium.rpc.connection import Connection
 
 if TYPE_CHECKING:
-    from podium.protocol import RunHistory, VisitCall, VisitNote, VisitQuestion, WholeVisit
+    from podium.protocol import (
+        HistoryPlace,
+        RunHistory,
+        VisitCall,
+        VisitNote,
+        VisitQuestion,
+        WholeVisit,
+    )
 
 Json = dict[str, Any]
 
@@ -53,8 +60,8 @@ def history(connection: Connection, run_id: str) -> History:
     """Read all that a run did, page by page."""
     pages: list[RunHistory] = []
     while not pages or not pages[-1]["complete"]:
-        after = pages[-1]["next_seq"] if pages else 0
-        pages.append(connection.call("runs.history", {"run_id": run_id, "after_seq": after}))
+        after = pages[-1]["next"] if pages else None
+        pages.append(connection.call("runs.history", {"run_id": run_id, "after": after}))
     return History(pages)
 
 
@@ -73,7 +80,7 @@ class Visits:
 
     def __init__(self, run_id: str) -> None:
         self._run_id = run_id
-        self._after = 0
+        self._after: HistoryPlace | None = None
         self._over: deque[WholeVisit] = deque()
 
     def next(self) -> WholeVisit | None:
@@ -89,9 +96,9 @@ class Visits:
         yield from self._page()
 
     def _page(self) -> list[WholeVisit]:
-        asked = {"run_id": self._run_id, "after_seq": self._after}
+        asked = {"run_id": self._run_id, "after": self._after}
         page: RunHistory = follow.certain("runs.history", asked)
-        self._after = page["next_seq"]
+        self._after = page["next"]
         return page["visits"]
 
 

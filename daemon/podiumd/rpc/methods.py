@@ -179,7 +179,7 @@ async def _runs_get(context: Ctx, params: runs.OneRun) -> runs.WholeRun:
 
 
 async def _runs_history(context: Ctx, params: runs.ReadHistory) -> runs.RunHistory:
-    return await context.service.run_history(params.run_id, params.after_seq)
+    return await context.service.run_history(params.run_id, params.after)
 
 
 async def _runs_interrupt(context: Ctx, params: runs.OneRun) -> runs.Run:

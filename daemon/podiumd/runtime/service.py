@@ -14,6 +14,7 @@ import trio
 from msgspec.structs import replace
 
 from podiumd.core.run import commands as c
+from podiumd.core.run.history import HistoryPlace
 from podiumd.runtime.api import OpenQuestion, SendPrompt, StartRun, Told
 from podiumd.runtime.context import Context
 from podiumd.runtime.errors import (
@@ -209,11 +210,11 @@ class Service:
             raise NotFound("run", run_id)
         return found
 
-    async def run_history(self, run_id: str, after_seq: int) -> RunHistory:
+    async def run_history(self, run_id: str, after: HistoryPlace | None) -> RunHistory:
         """Return a page of what a run did, visit by visit. Raises ``NotFound``."""
         run_id = await self._runs.resolve(run_id)
         now = self._context.clock.now()
-        return await read_history(self._context.store, run_id, after_seq, now)
+        return await read_history(self._context.store, run_id, after, now)
 
     async def run_diff(self, run_id: str, patch: bool) -> Diff:
         """Return what a run has changed since it began; with ``patch`` line by line."""

@@ -10,7 +10,7 @@ from podiumd.core.decide.claims import Left
 from podiumd.core.recipe.exits import Exit
 from podiumd.core.recipe.model import Limits
 from podiumd.core.run.facts import StopKind, Worktree
-from podiumd.core.run.history import VisitFields, VisitStill
+from podiumd.core.run.history import HistoryPlace, VisitFields, VisitStill
 from podiumd.wire.fields import (
     AnyText,
     Directory,
@@ -91,10 +91,10 @@ class RunEvents(Params, frozen=True, kw_only=True):
 
 
 class ReadHistory(Params, frozen=True, kw_only=True):
-    """``runs.history``; ``after_seq``: the ``next_seq`` of the page before."""
+    """``runs.history``; ``after``: the ``next`` of the page before."""
 
     run_id: Id
-    after_seq: Position = 0
+    after: HistoryPlace | None = None
 
 
 class Steer(Params, frozen=True, kw_only=True):
@@ -204,14 +204,14 @@ class RunHistory(Result, frozen=True, kw_only=True):
     """Visits of a run, in their order, told up to ``until``: its end, or now.
 
     ``started`` is the data of its first event, on the first page. ``complete``: there are no more
-    for now; what comes after the last visit that is over comes after ``next_seq``.
+    for now; what comes after the last visit that is over comes after ``next``.
     """
 
     started: StartedData | None
     visits: tuple[WholeVisit, ...]
     undelivered: tuple[str, ...]
     until: str
-    next_seq: int
+    next: HistoryPlace
     complete: bool
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import datetime, timedelta
-from typing import Final, Literal, assert_never
+from typing import Annotated, Final, Literal, assert_never
 
 import msgspec
 
@@ -179,24 +179,35 @@ class Visit(VisitFields, kw_only=True):
         return _covered(((one.began_at, one.ended_at) for one in self.stills), until)
 
 
+Count = Annotated[int, msgspec.Meta(ge=0, le=2**53)]
+
+
+class HistoryPlace(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Where a page of a history ends: behind fact ``seq``, after so many visits and restarts;
+    ``steps`` are those that were entered since the last restart."""
+
+    seq: Count = 0
+    number: Count = 0
+    restart: Count = 0
+    steps: tuple[str, ...] = ()
+
+
 class History:
     """The visits of a run, or a page of them: facts are added in their order.
 
-    ``visits`` are those so far. ``over_seq`` is the number of the fact after which what comes
-    belongs to no visit of these that is over: a page that begins there goes on from this one.
+    ``visits`` are those so far. ``place`` is behind the last of them that is over: a page that
+    begins there goes on from this one.
     """
 
-    def __init__(self, after_seq: int = 0, before: Iterable[f.StepEntered] = ()) -> None:
-        """``before`` are the visits up to fact ``after_seq``, behind which this page begins."""
+    def __init__(self, after: HistoryPlace | None = None) -> None:
+        """``after``: the place of the page before."""
         self.visits: list[Visit] = []
         self.undelivered: tuple[str, ...] = ()
         self.ended_at: str | None = None
-        self.over_seq = after_seq
-        self._number = self._restarts = 0
-        self._known: set[str] = set()
-        for entered in before:
-            self._count(entered.step, entered.step_count)
-        self._first = self._number == 0
+        self.place = after or HistoryPlace()
+        self._number, self._restarts = self.place.number, self.place.restart
+        self._known = dict.fromkeys(self.place.steps)
+        self._first = after is None
         self._open: Visit | None = None
         self._coming = Visit()
         self._asked: dict[str, Asked] = {}
@@ -242,7 +253,7 @@ class History:
             case f.ProgressStalled():
                 for visit in self.visits[-1:]:  # it comes once the visit is over
                     visit.notes.append(Note(at, fact))
-                    self.over_seq = seq
+                    self._over(seq)
             case f.RunPaused(why=why):
                 self._stand(VisitStill("paused", why, at))
             case f.RunParked(until=until):
@@ -266,7 +277,7 @@ class History:
             self._restarts += 1
             self._known.clear()
         self._number += 1
-        self._known.add(step)
+        self._known[step] = None
 
     def _enter(self, step: str, visit: int, session_id: str, at: str) -> Visit:
         entered, self._coming = self._coming, Visit()
@@ -371,7 +382,12 @@ class History:
         visit.attempts = fact.attempts or visit.attempts
         visit.description, visit.to, visit.exit = fact.description, fact.to, fact.exit
         visit.ended_at, visit.returned = at, fact.to in self._known
-        self._open, self.over_seq = None, seq
+        self._open = None
+        self._over(seq)
+
+    def _over(self, seq: int) -> None:
+        """Move on to behind what ends a visit."""
+        self.place = HistoryPlace(seq, self._number, self._restarts, tuple(self._known))
 
     def _run_ended(self, fact: f.RunEnded, at: str) -> None:
         self._go_on(at)

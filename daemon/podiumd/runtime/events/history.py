@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from podiumd.core.run import facts as f
-from podiumd.core.run.history import History
+from podiumd.core.run.history import History, HistoryPlace
 from podiumd.runtime.events.feeds import PAGE, run_page
 from podiumd.store.facts import Store
 from podiumd.wire import views
@@ -15,14 +15,14 @@ from podiumd.wire.runs import RunHistory
 PAGE_BYTES: Final = 1024 * 1024
 """Of the facts of a page: with so many it ends where its last visit does."""
 
-_ENTERED: Final = frozenset({"step.entered"})
 
-
-async def read_history(store: Store, run_id: str, after_seq: int, now: str) -> RunHistory:
-    """Return the visits of a run after a page that ended with ``after_seq``, told up to ``now``
-    while it goes on. Facts that cannot be read are passed over."""
-    history = History(after_seq, await _entered(store, run_id, after_seq))
-    started, size, at = None, 0, after_seq
+async def read_history(
+    store: Store, run_id: str, after: HistoryPlace | None, now: str
+) -> RunHistory:
+    """Return the visits of a run after a page that ended at this place, told up to ``now`` while
+    it goes on. Facts that cannot be read are passed over."""
+    history = History(after)
+    started, size, at = None, 0, history.place.seq
     complete = full = False
     while not complete and not full:
         page = await run_page(store, run_id, at, PAGE)
@@ -41,17 +41,6 @@ async def read_history(store: Store, run_id: str, after_seq: int, now: str) -> R
         visits=tuple(views.history_visit_view(visit, until) for visit in history.visits),
         undelivered=history.undelivered,
         until=until,
-        next_seq=history.over_seq,
+        next=history.place,
         complete=complete,
     )
-
-
-async def _entered(store: Store, run_id: str, until_seq: int) -> list[f.StepEntered]:
-    """Return the visits that began before a page."""
-    found: list[f.StepEntered] = []
-    seq = 0
-    while seq < until_seq and (page := await store.events_of(run_id, _ENTERED, seq, PAGE)):
-        facts = [f.decode(bytes(row.data)) for row in page if row.seq <= until_seq]
-        found += [fact for fact in facts if isinstance(fact, f.StepEntered)]
-        seq = page[-1].seq
-    return found
