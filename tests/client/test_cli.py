@@ -47,6 +47,17 @@ def test_each_handler_takes_exactly_the_arguments_of_its_command(command: Comman
     ]
 
 
+def test_each_command_that_prints_data_can_print_json() -> None:
+    """All others converse, print words for a program already, or help."""
+    without = {
+        name(command)
+        for command in WITH_HANDLER
+        if not any("--json" in argument.names for argument in command.arguments)
+    }
+
+    assert without == {"chat", "completion", "help", "mcp", "schema"}
+
+
 @pytest.mark.parametrize("command", WITH_HANDLER, ids=name)
 def test_each_example_parses(command: Command) -> None:
     import shlex

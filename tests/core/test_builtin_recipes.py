@@ -231,6 +231,11 @@ def test_with_nobody_answering_no_step_waits_for_a_person(id_: str) -> None:
         assert step.allow == unasked
 
 
+def test_a_retrospective_can_only_read() -> None:
+    steps = _load("retrospective").steps.values()
+    assert [(step.tools, step.allow) for step in steps] == [("read-only", ())]
+
+
 def test_only_recipes_that_need_a_clean_tree_ask_on_a_dirty_one() -> None:
     asking = set()
     for id_ in EXITS:
