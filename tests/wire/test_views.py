@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 from podiumd.core.recipe.model import Limits
 from podiumd.core.run import commands as c
 from podiumd.core.run import facts as f
+from podiumd.core.run import history
 from podiumd.core.run import loop_commands as lc
 from podiumd.core.run import loop_facts as lf
 from podiumd.core.run.fact import RunScript
@@ -15,7 +17,7 @@ from podiumd.wire import views
 from podiumd.wire.event import data_of
 from tests.core.builders import DIRECTORY, RUN, SESSION, WORKTREE, Play, a_recipe, a_step, to
 from tests.core.looped import Looped, read
-from tests.plain import shown
+from tests.plain import plain, shown, some
 
 
 def test_a_prompt_that_has_not_ended_is_told_by_its_words() -> None:
@@ -299,3 +301,21 @@ def test_every_event_is_json() -> None:
 
     for fact in play.facts:
         assert msgspec.json.decode(msgspec.json.encode(data_of(fact))) is not None
+
+
+def test_a_visit_of_a_history_is_told_with_its_questions_and_rounded_seconds() -> None:
+    told = history.History()
+    opened = some(f.QuestionOpened, question_id="q", text="Go on?", kind="gate")
+    closed = f.QuestionClosed(question_id="q", answer="yes", by="person", closed="answered")
+    entered = f.StepEntered(step="fix", visit=1, step_count=1, session_id="s")
+    unanswered = replace(opened, question_id="r")
+    facts: tuple[f.AnyFact, ...] = (entered, opened, closed, unanswered)
+    for number, fact in enumerate(facts):
+        told.add(number + 1, f"2026-01-02T03:00:0{number}.0004Z", fact)
+
+    visit = plain(views.history_visit_view(told.visits[0], "2026-01-02T03:00:09Z"))
+
+    asked = [(one["opened"]["question_id"], one["closed"]) for one in visit["questions"]]
+    assert (visit["step"], [question for question, _ in asked]) == ("fix", ["q", "r"])
+    assert asked[0][1]["answer"] == "yes" and asked[1][1] is None
+    assert visit["waited_seconds"] == round(visit["waited_seconds"], 3) > 0
