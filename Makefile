@@ -51,10 +51,10 @@ test-rest: $(VENV)/.dev claude
 		--ignore=tests/core --ignore=tests/formats --ignore=tests/wire $(ELSEWHERE)
 
 # Of the stories with the real agent 'make test' plays one or two of each file of MAIN_PATHS; all
-# others take long, and so do the service's whole life, every door with every key and name, load, random lives of session files,
-# the crash campaign's own tests. Of the other files it leaves out what is marked 'long': what a
-# quicker test shows as well (tests/long.py).
-MAIN_PATHS := recipe_loop approvals restarts prompts hostile_clone native_turn
+# others take long, and so do the service's whole life, every door with every key and name, load,
+# random lives of session files, the crash campaign's own tests. Of the other files it leaves out
+# what is marked 'long': what a quicker test shows as well (tests/long.py).
+MAIN_PATHS := recipe_loop restarts prompts native_turn
 LONG_TESTS := $(filter-out $(MAIN_PATHS:%=tests/e2e/test_%.py),$(wildcard tests/e2e/test_*.py)) \
 	tests/service/test_restarts.py tests/service/test_install.py \
 	tests/service/test_inside_a_turn.py tests/doors tests/load tests/histories/test_campaign.py \

@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis.internal.conjecture import providers
 
 ALL: Final = "all"
-_FEW: Final = 20
+_FEW: Final = 10
 
 # How long an example takes says nothing on a machine that does other things as well.
 _STEADY = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
