@@ -118,3 +118,17 @@ async def test_two_accounts_of_one_program_are_two_agents(tmp_path: Path) -> Non
         "work": (own / "projects", "claude"),
         "codex": (tmp_path / ".codex/sessions", "codex"),
     }
+
+
+async def test_what_is_wrong_with_another_native_agent_names_its_table(tmp_path: Path) -> None:
+    environ = {"PODIUM_HOME": f"{tmp_path}", "HOME": f"{tmp_path}"}
+    (tmp_path / "config.toml").write_text(
+        '[agents.local]\ndriver = "native"\napi_key_env = "MY_KEY"\n'
+    )
+    loaded = load(environ, "linux", tmp_path)
+    maker = Agents(Settings(loaded, lambda: loaded), environ, loaded.places)
+    async with watch_spools() as watch:
+        agents = maker.make(watch)
+    reason = await agents["local"].driver.available((), {})
+    assert reason is not None and "which api_key_env in [agents.local] names" in reason
+    assert await agents["native"].driver.available((), {}) != reason

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import AbstractAsyncContextManager, suppress
 from pathlib import Path
 from typing import Final, cast
 
@@ -13,7 +13,8 @@ import trio
 
 from podiumd.agents.native.acting import Acting
 from podiumd.agents.native.history import past_turns
-from podiumd.agents.native.kind import NativeSettings
+from podiumd.agents.native.kind import NATIVE, NativeSettings
+from podiumd.agents.native.model.base import Model, Tell
 from podiumd.agents.native.model.opening import open_model
 from podiumd.agents.native.request import Asking
 from podiumd.agents.native.rules import Rules
@@ -45,7 +46,7 @@ class Workshop(msgspec.Struct, frozen=True):
     """What turns of the daemon share: settings in force, its environment, the sandbox.
 
     ``closed`` are the daemon's own files and directories, which no agent may touch; ``committing``
-    is where turns of one repository wait for each other.
+    is where turns of one repository wait for each other. ``agent`` is whose turns they are.
     """
 
     settings: NativeSettings
@@ -54,6 +55,7 @@ class Workshop(msgspec.Struct, frozen=True):
     probe: Probe
     committing: LineUp
     placeholders: Placeholders
+    agent: str = NATIVE.name
 
 
 async def assemble(
@@ -74,8 +76,7 @@ async def assemble(
     context = await trio.to_thread.run_sync(_context, request, shop, rules.commands_unasked)
     toolbox = Toolbox(context)
     commits = settings.commit and request.commits
-    program, fault = await shop.probe.program() if settings.sandbox != "off" else (None, "")
-    alone = settings.sandbox == "auto" and program is None
+    program, fault = await _sandbox(shop)
     past = past_turns(session.rows, request.turn_id)
     offered = [tool for tool in toolbox.tools.values() if rules.offers(tool.name, tool.risk)]
     changing = any(tool.risk != "read" for tool in offered)
@@ -100,7 +101,7 @@ async def assemble(
             toolbox,
             context.workspace,
             rules,
-            warning="; ".join(_warnings(fault if alone else "", first=not past)),
+            warning="; ".join(_warnings(fault, first=not past)),
         ),
         Asking(
             context.workspace,
@@ -108,6 +109,7 @@ async def assemble(
             past,
             system,
             blind="read_file" not in {tool.name for tool in offered},
+            agent=shop.agent,
         ),
         toolbox,
         lf.LoopSettings(
@@ -118,7 +120,24 @@ async def assemble(
             budget_usd=request.max_budget_usd,
             since=since,
         ),
-        lambda tell: open_model(settings, shop.environ, tell=tell, model=request.model),
+        _opening(shop, request.model),
+    )
+
+
+async def _sandbox(shop: Workshop) -> tuple[str | None, str]:
+    """Find the sandbox's program, and why there is none where commands run without one then."""
+    if shop.settings.sandbox == "off":
+        return None, ""
+    program, fault = await shop.probe.program()
+    return program, fault if shop.settings.sandbox == "auto" and program is None else ""
+
+
+def _opening(
+    shop: Workshop, model: str | None
+) -> Callable[[Tell], AbstractAsyncContextManager[Model]]:
+    """Make what opens the model that the settings name, or ``model`` in its place."""
+    return lambda tell: open_model(
+        shop.settings, shop.environ, tell=tell, model=model, agent=shop.agent
     )
 
 

@@ -18,7 +18,7 @@ from podiumd.tools.sandbox.sandbox import Probe
 def examine(asked: Examined) -> Check:
     """Look at its model, its key and its sandbox."""
     name, settings = asked.check, _settings(asked)
-    reason = problem(settings, asked.daemon_environ)
+    reason = problem(settings, asked.daemon_environ, asked.agent.name)
     if reason is not None and settings == NativeSettings():
         return ok(name, f"not set up, and nothing else needs it ({reason})")
     if reason is not None and problem(settings, asked.environ) is None:
@@ -44,7 +44,7 @@ def provider(asked: Examined) -> Provider | None:
     settings, environ = _settings(asked), asked.daemon_environ
     if settings.provider == "scripted" or problem(settings, environ) is not None:
         return None
-    endpoint = find_endpoint(settings.provider, settings, environ)
+    endpoint = find_endpoint(settings.provider, settings, environ, asked.agent.name)
     return Provider(endpoint.url, endpoint.url_name, environ)
 
 

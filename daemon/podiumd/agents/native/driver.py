@@ -46,18 +46,20 @@ class Surroundings(msgspec.Struct, frozen=True):
 
     ``settings`` gives those in force; ``environ`` is the daemon's own environment, which has the
     model's key; ``state`` its STATE directory. ``closed`` are further files and directories of
-    the daemon's own, which no agent may touch.
+    the daemon's own, which no agent may touch. ``agent`` is the agent's name.
     """
 
     settings: Callable[[], NativeSettings]
     environ: Mapping[str, str]
     state: Path
     closed: tuple[Path, ...] = ()
+    agent: str = NATIVE.name
 
 
 def make(host: Host) -> NativeDriver:
     """Make the driver of one native agent."""
-    return NativeDriver(Surroundings(host.settings, host.environ, host.state, host.closed))
+    surroundings = Surroundings(host.settings, host.environ, host.state, host.closed, host.agent)
+    return NativeDriver(surroundings)
 
 
 class NativeDriver:
@@ -103,7 +105,13 @@ class NativeDriver:
         people = UserChannel(request.prompt_uuid, ledger.words, request.hooks)
         closed = (here.state, *here.closed)
         workshop = Workshop(
-            here.settings(), here.environ, closed, self._probe, self._committing, self._placeholders
+            here.settings(),
+            here.environ,
+            closed,
+            self._probe,
+            self._committing,
+            self._placeholders,
+            here.agent,
         )
         try:
             work = await assemble(request, ledger, people, session, workshop)
@@ -149,7 +157,8 @@ class NativeDriver:
         self, command: tuple[str, ...], environment: Mapping[str, str]
     ) -> str | None:
         """``None`` if a model can be asked, as far as settings and environment tell."""
-        return problem(self._surroundings.settings(), self._surroundings.environ)
+        here = self._surroundings
+        return problem(here.settings(), here.environ, here.agent)
 
     def transcript(
         self, session_id: str, working_directory: str, environment: Mapping[str, str]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from podiumd.agents.native.context import next_request
+from podiumd.agents.native.kind import NATIVE
 from podiumd.agents.native.model.base import Model, ModelReply
 from podiumd.agents.native.retrieval import opening_for
 from podiumd.core.prompts.context_window import (
@@ -23,6 +24,7 @@ class Asking:
 
     Parameters: ``goal`` is the turn's prompt, ``past`` are the turns before it, ``system`` is the
     system text. ``blind``: the model may not read files in this turn, so it is shown none.
+    ``agent`` is whose turn it is.
     """
 
     def __init__(
@@ -33,10 +35,12 @@ class Asking:
         system: str,
         *,
         blind: bool = False,
+        agent: str = NATIVE.name,
     ) -> None:
         self.system = system
         self._workspace = workspace
         self._goal = goal
+        self._agent = agent
         self._past = past
         self._opening: str | None = "" if blind else None
         self._gauge = Gauge()
@@ -70,7 +74,7 @@ class Asking:
             f" request is {size:,} bytes, which are {least:,} tokens at the very least, and the"
             f" model takes in {model.window:,}, its reply included. Nothing was sent. Put"
             " what is long into a file and name that, shorten the prompt, or set model in"
-            " [agents.native] to one that takes in more"
+            f" [agents.{self._agent}] to one that takes in more"
         )
 
     def learn(self, composed: Composed, reply: ModelReply) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Final, Literal
 from urllib.parse import urlsplit
 
-from podiumd.agents.native.kind import NativeSettings
+from podiumd.agents.native.kind import NATIVE, NativeSettings
 from podiumd.agents.native.model.base import ModelError
 
 Protocol = Literal["anthropic", "openai"]
@@ -24,7 +24,7 @@ _KEY: Final[dict[Protocol, str]] = {"anthropic": "ANTHROPIC_API_KEY", "openai": 
 _URL: Final = re.compile(r"https?://[^\s/@?#]+[^\s@?#]*")
 _VERSION: Final = re.compile(r"v[0-9]+[a-z0-9]*")
 _CALLS: Final = re.compile(r"/(?:messages|chat/completions|completions|models)\Z")
-NO_MODEL: Final = "set model in [agents.native] to the model of OpenAI to use"
+NO_MODEL: Final = "set model in {} to the model of OpenAI to use"
 _LOOPBACK: Final = re.compile(r"127(\.[0-9]{1,3}){3}")
 _HEADER: Final = re.compile(r"[\x21-\x7e]+")
 
@@ -34,17 +34,25 @@ class Endpoint:
 
     ``url`` has no slash at its end and may lack the protocol's version; ``own`` says that it is
     the provider's, not one that the user named; ``key`` may be empty, ``key_name`` is the variable
-    that holds it, ``url_name`` says where the URL was set.
+    that holds it, ``url_name`` says where the URL was set, ``agent`` is whose settings led to it.
     """
 
     def __init__(
-        self, url: str, *, own: bool, key: str = "", key_name: str = "", url_name: str = "base_url"
+        self,
+        url: str,
+        *,
+        own: bool,
+        key: str = "",
+        key_name: str = "",
+        url_name: str = "base_url",
+        agent: str = NATIVE.name,
     ) -> None:
         self.url = _CALLS.sub("", url.rstrip("/")).rstrip("/")
         self.own = own
         self.key = key
         self.key_name = key_name
         self.url_name = url_name
+        self.table = f"[agents.{agent}]"
 
     @property
     def versioned(self) -> bool:
@@ -63,28 +71,33 @@ class Endpoint:
         return host in ("localhost", "::1") or _LOOPBACK.fullmatch(host) is not None
 
 
-def problem(settings: NativeSettings, environ: Mapping[str, str]) -> str | None:
+def problem(
+    settings: NativeSettings, environ: Mapping[str, str], agent: str = NATIVE.name
+) -> str | None:
     """Why no model can be asked with these settings, in a sentence; ``None`` where one may be."""
     if settings.provider == "scripted":
         return None
     try:
-        endpoint = find_endpoint(settings.provider, settings, environ)
+        endpoint = find_endpoint(settings.provider, settings, environ, agent)
     except ModelError as error:
         return str(error)
     if settings.provider == "openai" and endpoint.own and not settings.model:
-        return NO_MODEL
+        return NO_MODEL.format(endpoint.table)
     return None
 
 
 def find_endpoint(
-    protocol: Protocol, settings: NativeSettings, environ: Mapping[str, str]
+    protocol: Protocol,
+    settings: NativeSettings,
+    environ: Mapping[str, str],
+    agent: str = NATIVE.name,
 ) -> Endpoint:
     """The endpoint that settings and environment name.
 
     A server that the user names needs no key. Raises ``ModelError`` of kind ``setup`` for a URL
     or key that cannot be used, of kind ``auth`` without a needed key.
     """
-    url, url_name = settings.base_url, "base_url in [agents.native]"
+    url, url_name = settings.base_url, f"base_url in [agents.{agent}]"
     if not url:
         url, url_name = environ.get(_BASE[protocol], "").strip(), _BASE[protocol]
     if url and not _URL.fullmatch(url):
@@ -97,7 +110,7 @@ def find_endpoint(
     if not key and settings.api_key_env:
         raise ModelError(
             "auth",
-            f"the variable {name}, which api_key_env in [agents.native] names, is not set in the"
+            f"the variable {name}, which api_key_env in [agents.{agent}] names, is not set in the"
             " daemon's environment; set it there and start the daemon anew",
         )
     if not key and own:
@@ -108,4 +121,6 @@ def find_endpoint(
         )
     if key and not _HEADER.fullmatch(key):
         raise ModelError("setup", f"the key in {name} holds characters that no key can have")
-    return Endpoint(url or _OWN[protocol], own=own, key=key, key_name=name, url_name=url_name)
+    return Endpoint(
+        url or _OWN[protocol], own=own, key=key, key_name=name, url_name=url_name, agent=agent
+    )

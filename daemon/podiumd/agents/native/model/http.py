@@ -194,10 +194,11 @@ class HttpModel:
                 await take(response)
                 return
         except StreamError as error:
+            endpoint = self._dialect.endpoint
             raise ModelError(
                 "bad-answer",
                 f"{host} answered what is not its protocol: {error}; check"
-                f" {self._dialect.endpoint.url_name} and provider in [agents.native]",
+                f" {endpoint.url_name} and provider in {endpoint.table}",
             ) from None
         except (httpx2.HTTPError, httpx2.StreamError, httpx2.InvalidURL, OSError) as error:
             raise self._unreachable(error) from None

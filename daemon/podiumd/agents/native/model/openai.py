@@ -174,7 +174,7 @@ def choose_model(endpoint: Endpoint, listed: Any, wanted: str) -> tuple[str, int
     if not wanted and len(names) != 1:
         offered = ", ".join(names[:_MOST_NAMED]) + (", ..." if len(names) > _MOST_NAMED else "")
         what = f"{endpoint.host} offers {offered}" if names else f"{endpoint.host} names no model"
-        raise ModelError("setup", f"{what}; set model in [agents.native] to the one to use")
+        raise ModelError("setup", f"{what}; set model in {endpoint.table} to the one to use")
     name = wanted or names[0]
     row = next((row for row in rows if words(row, "id") == name), {})
     for key in ("max_model_len", "loaded_context_length", "context_length", "context_window"):

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 
 import trio
 
-from podiumd.agents.native.kind import NativeSettings
+from podiumd.agents.native.kind import NATIVE, NativeSettings
 from podiumd.agents.native.model.anthropic import DEFAULT_MODEL, AnthropicDialect
 from podiumd.agents.native.model.base import Model, ModelError, Tell
 from podiumd.agents.native.model.endpoint import NO_MODEL, Endpoint, find_endpoint
@@ -46,11 +46,13 @@ async def open_model(
     *,
     tell: Tell,
     model: str | None = None,
+    agent: str = NATIVE.name,
     policy: RetryPolicy | None = None,
     timing: Timing | None = None,
     transport: httpx2.AsyncBaseTransport | None = None,
 ) -> AsyncIterator[Model]:
-    """The model of ``[agents.native]``; ``model`` is a step's own choice in place of the setting.
+    """The model of ``[agents.NAME]``, ``agent`` being the name; ``model`` is a step's own choice in
+    place of the setting.
 
     ``environ`` is the daemon's environment (keys, base URLs); proxies are httpx2's matter, and
     left out for a server on this machine. ``tell`` hears of text, thoughts and further attempts.
@@ -61,7 +63,7 @@ async def open_model(
         yield await open_script(wanted, tell)
         return
     policy, timing = policy or RetryPolicy(), timing or Timing()
-    endpoint = find_endpoint(settings.provider, settings, environ)
+    endpoint = find_endpoint(settings.provider, settings, environ, agent)
     client = await trio.to_thread.run_sync(_client, endpoint, transport)
     async with client:
         if settings.provider == "anthropic":
@@ -102,7 +104,7 @@ async def _openai(
     dialect = OpenAIDialect(endpoint, wanted)
     if endpoint.own:
         if not wanted:
-            raise ModelError("setup", NO_MODEL)
+            raise ModelError("setup", NO_MODEL.format(endpoint.table))
         return dialect, None
     asking = HttpModel(
         dialect,

@@ -141,7 +141,7 @@ def _no_entry(endpoint: Endpoint, status: int, words: str) -> str:
     if not endpoint.key:
         return (
             f"{host} wants a key ({status}){words}; set {name} in the daemon's environment, or"
-            " name another variable by api_key_env in [agents.native], and start the daemon anew"
+            f" name another variable by api_key_env in {endpoint.table}, and start the daemon anew"
         )
     return (
         f"{host} does not accept the key in {name} ({status}){words}; put a valid one there in"
@@ -154,14 +154,14 @@ def _not_there(endpoint: Endpoint, model: str, words: str) -> str:
     if model and (named or _OF_A_MODEL.search(words)):
         return (
             f"{endpoint.host} does not offer the model '{model}' (404){words}; set model in"
-            " [agents.native] to one that it has"
+            f" {endpoint.table} to one that it has"
         )
     if endpoint.own:
         return (
             f"there is no such API at {endpoint.url} (404){words}; check model and provider in"
-            " [agents.native]"
+            f" {endpoint.table}"
         )
     return (
         f"{endpoint.url_name} does not lead to a model's API: there is none at {endpoint.url}"
-        f" (404){words}; check its path, and provider in [agents.native]"
+        f" (404){words}; check its path, and provider in {endpoint.table}"
     )
