@@ -8,6 +8,7 @@ from typing import Any, get_args, get_type_hints
 import msgspec
 import pytest
 
+from podiumd.core.run.history import HistoryPlace
 from podiumd.rpc import params
 from podiumd.rpc.methods import METHODS
 from podiumd.runtime.api import SendPrompt, StartRun
@@ -52,6 +53,12 @@ CASES: list[tuple[str, dict[str, Any], Any, Any]] = [
         "recipes.trust",
         {"working_directory": "/p", "digests": {"r": "0" * 64}},
         ("recipes_trust", ("/p", {"r": "0" * 64})),
+        [],
+    ),
+    (
+        "runs.history",
+        {"run_id": "run-1", "after": {"seq": 3, "number": 1}},
+        ("run_history", ("run-1", HistoryPlace(3, 1))),
         [],
     ),
     (
