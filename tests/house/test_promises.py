@@ -39,6 +39,8 @@ def test_each_promise_names_a_test_and_each_test_is_there() -> None:
 
     assert [promise for promise, tests in _held() if not TEST.search(tests)] == []
     assert gone == set()
+    places = set(re.findall(r"`(tests/[\w/.]+)", text(PAGE)))
+    assert {place for place in places if not (ROOT / place).exists()} == set()
 
 
 def test_each_section_is_there_and_each_document_has_one() -> None:
