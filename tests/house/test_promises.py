@@ -7,6 +7,7 @@ from functools import cache
 from pathlib import Path
 
 from tests.house.source import ROOT, text
+from tests.house.test_long import LONG
 
 PAGE = ROOT / "docs/promises.md"
 SECTION = re.compile(r"^### \[(?P<title>.+)\]\((?P<link>[^)]+)\)$", re.MULTILINE)
@@ -41,6 +42,30 @@ def test_each_promise_names_a_test_and_each_test_is_there() -> None:
     assert gone == set()
     places = set(re.findall(r"`(tests/[\w/.]+)", text(PAGE)))
     assert {place for place in places if not (ROOT / place).exists()} == set()
+
+
+def _is_left_out(file: str, name: str) -> bool:
+    """Whether 'make test' leaves the test out: with its file or folder, or by its mark."""
+    makefile = text(ROOT / "Makefile")
+    main = makefile.partition("MAIN_PATHS := ")[2].partition("\n")[0].split()
+    long = makefile.partition("LONG_TESTS := ")[2].partition("\n#")[0]
+    whole = re.findall(r"tests/[\w/]+(?:\.py)?(?![\w/%.*])", long)
+    if file.startswith("tests/e2e/"):
+        return file.removeprefix("tests/e2e/test_").removesuffix(".py") not in main
+    marked = rf"^@{re.escape(LONG)}\((?:.(?!^def |^async def ))*^(?:async )?def {name}\("
+    return any(file.startswith(one) for one in [*whole, "tests/browser", "tests/user_manager"]) or (
+        re.search(marked, text(ROOT / file), re.MULTILINE | re.DOTALL) is not None
+    )
+
+
+def test_a_promise_that_only_long_tests_hold_is_marked_so() -> None:
+    wrong = [
+        promise
+        for promise, tests in _held()
+        if all(_is_left_out(*test) for test in TEST.findall(tests)) != promise.endswith("*(long)*")
+    ]
+
+    assert wrong == []
 
 
 def test_each_section_is_there_and_each_document_has_one() -> None:
