@@ -1,6 +1,7 @@
-"""The ``podium`` command: the shortest way to what is asked most, the whole parser for the rest.
+"""The ``podium`` command: the shortest way to the commonest requests, the whole parser for the
+rest.
 
-What is asked all day (``podium status``) must not wait for imports it has no use for: a command
+A request made all day (``podium status``) must not wait for imports it has no use for: a command
 line of the plainest form goes straight to its view. Everything else goes through
 ``podium.cli.dispatch``.
 """
@@ -93,8 +94,11 @@ def _complain(sentence: str, details: Iterable[str] = ()) -> None:
 
 
 def _open_closed_streams() -> None:
-    """A stream that our caller closed (``>&-``) leads nowhere. Its number must be taken, or the
-    next file or socket gets it, and with it what is written for people."""
+    """Point each standard stream that the caller closed (``>&-``) at /dev/null.
+
+    Its number must be taken, or the next file or socket gets it, and with it the output meant for
+    people.
+    """
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         if getattr(sys, name) is None:
             os.open(os.devnull, os.O_RDWR)  # the lowest number that is free: this one

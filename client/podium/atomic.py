@@ -13,8 +13,8 @@ LONGEST_NAME = 200
 def write(path: str, written: bytes, *, replace: bool = True) -> None:
     """Put a file in its place once all of it is on the disk.
 
-    What is no regular file, such as a pipe, is written as it is; a link stays and its target is
-    replaced. Without ``replace`` nothing that is there is touched.
+    A target that is no regular file, such as a pipe, is written as it is; a link stays and its
+    target is replaced. Without ``replace`` nothing that is there is touched.
 
     Raises:
         FileExistsError: there is something, and it is not to be replaced.

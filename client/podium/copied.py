@@ -9,7 +9,7 @@ _QUOTED = re.compile(r"['(]podium [^')]*['):]\S*|\S+")
 
 
 def parted(line: str) -> tuple[str, str]:
-    """A line that ends with a command: what stands before it, and the command; else the line."""
+    """Split a line into the text before its final command, and the command; else the whole line."""
     label, found, command = line.rpartition(": podium ")
     return (f"{label}:", f"podium {command}") if found and label.strip() else (line, "")
 

@@ -1,4 +1,4 @@
-"""Why a command could not be done: one sentence for the person, one exit code for scripts.
+"""Failures of a command: one sentence for the person, one exit code for scripts.
 
 The exit codes are the ones that ``podium --help`` documents.
 """
@@ -35,7 +35,7 @@ LISTED_BY = {
 """The commands that list what was not found."""
 
 NAMED_BY = {"run_id": "run", "session_id": "session", "question_id": "question"}
-"""What is named by a parameter that takes an id."""
+"""Thing that each parameter with an id names."""
 
 KIND_OF = {
     "runs": "run",
@@ -45,10 +45,10 @@ KIND_OF = {
     "gone": "session",
     "devices": "device",
 }
-"""What an argument names, by where its completions come from."""
+"""Thing that an argument names, by the source of its completions."""
 
 PROTOCOL_PREFIXES = ("Invalid params: ", "Invalid request: ", "Parse error: ")
-"""What the daemon's words for programs begin with; people can do without."""
+"""Beginnings of the daemon's messages that are for programs; people can do without."""
 
 
 class Failure(Exception):
@@ -61,17 +61,17 @@ class Failure(Exception):
 
     @property
     def sentence(self) -> str:
-        """All that a person is told, ended by a full stop."""
+        """Return the whole sentence for a person, ended by a full stop."""
         return stopped(self.message)
 
     @property
     def details(self) -> list[str]:
-        """Lines that follow the sentence."""
+        """Return the lines that follow the sentence."""
         return []
 
 
 class DaemonDown(Failure):
-    """Nothing listens on the socket."""
+    """No daemon listens on the socket."""
 
     def __init__(self, path: str) -> None:
         super().__init__(
@@ -82,7 +82,8 @@ class DaemonDown(Failure):
 
     @property
     def sentence(self) -> str:
-        """What a person is told; of a daemon that lives all the same, its process."""
+        """Return the sentence for a person; it names the process of a daemon that lives all the
+        same."""
         from podium.orphan_daemon import daemon_pid
 
         pid = daemon_pid()
@@ -99,8 +100,10 @@ class ConnectionLost(Failure):
 
 
 class Refusal(Failure):
-    """The daemon answered with a JSON-RPC error. ``data`` is the error's own: ``fix`` and
-    ``findings`` are told too."""
+    """JSON-RPC error with which the daemon answered.
+
+    ``data`` is the error's own: ``fix`` and ``findings`` are shown too.
+    """
 
     def __init__(self, code: int, message: str, data: Any = None) -> None:
         self.code = code
@@ -118,7 +121,7 @@ class Refusal(Failure):
 
     @property
     def sentence(self) -> str:
-        """The daemon's words without what is meant for programs, and what to do."""
+        """Return the daemon's words without those meant for programs, and what to do."""
         if said := self._held() or self._misnamed():
             return said
         said = self.message.strip()
@@ -136,7 +139,7 @@ class Refusal(Failure):
 
     @property
     def details(self) -> list[str]:
-        """A line for every fault of a recipe: file, line, code, what is wrong."""
+        """List a line for every fault of a recipe: file, line, code, what is wrong."""
         return [
             f"{finding.get('file')}:{finding.get('line') or 1}: "
             f"{'warning: ' if finding.get('level') == 'warning' else ''}"
@@ -145,8 +148,10 @@ class Refusal(Failure):
         ]
 
     def _held(self) -> str:
-        """Who holds the session or the working tree, and what to do; empty where the daemon's own
-        words say as much."""
+        """Name the holder of the session or the working tree, and what to do.
+
+        It is empty where the daemon's own words are as good.
+        """
         holder, session = self.data.get("holder"), str(self.data.get("session_id") or "")[:8]
         tree = str(self.data.get("working_directory") or "")
         if self.code != BUSY or not (session or tree) or not isinstance(holder, dict):
@@ -163,7 +168,7 @@ class Refusal(Failure):
         return f"{held} is held by {by}: try again when it is done, or '{follow}'{else_where}."
 
     def _misnamed(self) -> str:
-        """What was given in place of an id; empty where nothing was."""
+        """Explain a value given in place of an id; empty where none was."""
         kind = NAMED_BY.get(str(self.data.get("parameter")), "")
         given = self.message.rpartition(", got ")[2].rstrip(".")
         if self.code != INVALID_PARAMETER or not kind or given == self.message.rstrip("."):
@@ -192,6 +197,6 @@ def listing_of(kind: str) -> str:
 
 
 def stopped(words: str) -> str:
-    """A sentence, ended as one."""
+    """End a sentence with a full stop, unless it has an end."""
     words = words.rstrip()
     return words if words.endswith((".", "!", "?")) else f"{words}."

@@ -11,7 +11,7 @@ _END = "\x1b[0m"
 
 
 def plain(line: str) -> str:
-    """A line without its colours."""
+    """Return a line without its colours."""
     return _COLOUR.sub("", line)
 
 

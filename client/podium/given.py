@@ -13,17 +13,17 @@ Json = dict[str, Any]
 
 
 def at_terminal() -> bool:
-    """Whether a person is there to be asked: both ends are a terminal."""
+    """Return whether a person is there to be asked: both ends are a terminal."""
     return text.is_terminal(sys.stdin) and text.is_terminal(sys.stdout)
 
 
 def script_path(file: str) -> str:
-    """The whole path of a script, for a daemon that is elsewhere."""
+    """Return the absolute path of a script, for a daemon in another directory."""
     return os.path.abspath(os.path.expanduser(file))
 
 
 def given_text(words: str) -> str:
-    """The text of an argument, or all of standard input for ``-``.
+    """Return the text of an argument, or read all of standard input for ``-``.
 
     Raises:
         Failure: it is not UTF-8, or empty.
@@ -35,7 +35,7 @@ def given_text(words: str) -> str:
 
 
 def utf8_text(words: str) -> str:
-    """As ``given_text``, where nothing at all is a text too."""
+    """Return the text as ``given_text`` does, but accept an empty one."""
     try:
         said = sys.stdin.buffer.read().decode("utf-8") if words == "-" else words
         said.encode("utf-8")  # an argument with bad bytes holds lone surrogates

@@ -42,10 +42,10 @@ INPUT, OUTPUT = 0, 1
 
 
 class Line:
-    """One line of the agent's. ``delivery`` is its name for the daemon, however often it is sent.
+    """Line from the agent. ``delivery`` is its name for the daemon, however often it is sent.
 
-    ``number`` is that of the call that is under way for it. ``trouble``: since when it could not
-    be answered; ``pause_until``: when it may be sent again (both monotonic).
+    ``number`` is that of the call that is under way for it. ``trouble``: since when it could not be
+    answered; ``pause_until``: when it may be sent again (both monotonic).
     """
 
     def __init__(self, text: str, delivery: str) -> None:
@@ -198,7 +198,7 @@ class Shim:
         for message in messages:
             if "method" in message:  # that it stops, say
                 continue
-            # Without an id it is said to whoever is connected: that there is no room, say.
+            # Without an id it is for every line under way: that there is no room, for example.
             number = message.get("id")
             told = [line for line in self._lines if line.number and number in (None, line.number)]
             for line in told:
@@ -227,7 +227,7 @@ class Shim:
 
 
 def _reply_error(text: str, code: object, words: str) -> None:
-    """Tell the agent that its line, which the daemon did not answer, is not answered."""
+    """Answer the agent's line with an error, as the daemon did not answer it."""
     try:
         message = wire.decode(text.encode())
     except ValueError:

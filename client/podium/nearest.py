@@ -1,4 +1,4 @@
-"""Finds the known word that somebody most likely meant, and what two words have in common."""
+"""Search for the word that was likely meant, and for the common prefix of two words."""
 
 from __future__ import annotations
 
@@ -17,6 +17,6 @@ def nearest(word: str, known: Iterable[str]) -> str | None:
 
 
 def common(one: str, other: str) -> int:
-    """How many characters both begin with."""
+    """Return the length of the common prefix."""
     pairs = zip(one, other, strict=False)
     return next((at for at, (a, b) in enumerate(pairs) if a != b), min(len(one), len(other)))

@@ -9,10 +9,10 @@ from podium import paths
 
 
 def daemon_pid() -> int | None:
-    """The process that holds the lock of STATE, ``None`` where no daemon has it.
+    """Return the process that holds the lock of STATE; ``None`` where no daemon has it.
 
-    Trying the lock means to hold it for a moment, in which no daemon could start: it is tried
-    only where the process that the file names is alive, and by nobody who asks again and again.
+    Trying the lock means to hold it for a moment, in which no daemon could start: it is tried only
+    where the process that the file names is alive, and callers must not ask again and again.
     """
     try:
         descriptor = os.open(paths.lock_file(), os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
@@ -23,7 +23,7 @@ def daemon_pid() -> int | None:
         os.kill(pid, 0)
         return pid if _is_held(descriptor) else None
     except (OSError, ValueError, OverflowError):
-        return None  # nobody, or not ours
+        return None  # no process, or not ours
     finally:
         os.close(descriptor)
 

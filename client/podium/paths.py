@@ -1,4 +1,4 @@
-"""Where the daemon's socket, state and log are, by the environment alone.
+"""Paths of the daemon's socket, state and log, by the environment alone.
 
 ``PODIUM_HOME`` makes a second, private daemon; ``PODIUM_SOCKET`` wins over it.
 """
@@ -10,7 +10,7 @@ import sys
 
 
 def _xdg(name: str) -> str | None:
-    """An XDG base directory; a relative one does not count, as that standard demands."""
+    """Return an XDG base directory; a relative one does not count, as that standard demands."""
     value = os.environ.get(name, "")
     return value if value.startswith("/") else None
 
@@ -20,7 +20,7 @@ def _absolute(path: str) -> str:
 
 
 def state_directory() -> str:
-    """The daemon's STATE directory."""
+    """Return the daemon's STATE directory."""
     home = os.environ.get("PODIUM_HOME")
     if home:
         return os.path.join(_absolute(home), "state")
@@ -30,7 +30,7 @@ def state_directory() -> str:
 
 
 def user_recipes() -> str:
-    """Where the person's own recipes are."""
+    """Return the directory of the person's own recipes."""
     home = os.environ.get("PODIUM_HOME")
     if home:
         return os.path.join(_absolute(home), "recipes")
@@ -41,12 +41,12 @@ def user_recipes() -> str:
 
 
 def log_file() -> str:
-    """Where a detached daemon logs to."""
+    """Return the path of a detached daemon's log."""
     return os.path.join(state_directory(), "podiumd.log")
 
 
 def lock_file() -> str:
-    """The file that holds the pid of the daemon that owns STATE."""
+    """Return the path of the file with the pid of the daemon that owns STATE."""
     return os.path.join(state_directory(), "podiumd.lock")
 
 
@@ -60,7 +60,7 @@ def for_child() -> dict[str, str]:
 
 
 def socket_path() -> str:
-    """The daemon's Unix socket."""
+    """Return the path of the daemon's Unix socket."""
     named = os.environ.get("PODIUM_SOCKET")
     if named:
         return _absolute(named)

@@ -1,4 +1,4 @@
-"""What the daemon sends, as types. Made from ``podiumd.wire`` by ``make wire``; do not edit.
+"""Types of what the daemon sends. Made from ``podiumd.wire`` by ``make wire``; do not edit.
 
 For the type checker alone: nothing imports it when the client runs.
 """

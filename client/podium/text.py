@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 # Agents, recipes and file names may hold anything. Control characters could move the cursor,
 # retitle the window or fake a line; the bidirectional ones make a text read otherwise than it is;
-# those that nobody sees (of no width, fillers, tags, selectors) make two texts look like one, or
-# carry words for machines alone.
+# the invisible ones (of no width, fillers, tags, selectors) make two texts look like one, or carry
+# words for machines alone.
 _HOSTILE = {
     code: f"\\x{code:02x}"
     for code in (*range(0x20), *range(0x7F, 0xA0), 0xAD)
@@ -35,7 +35,7 @@ _HOSTILE |= {
 }
 
 NON_JOINER, JOINER = "\u200c", "\u200d"
-"""Part of how some scripts are written, and of pictures; anywhere else nobody sees them."""
+"""Part of how some scripts are written, and of pictures; invisible anywhere else."""
 
 WIDENING, FLATTENING = "\ufe0f", "\ufe0e"
 """Has the character before it drawn as a picture, which is two cells wide, or as a letter."""
@@ -45,8 +45,8 @@ _VARIANTS = frozenset(map(chr, range(0xE0100, 0xE01F0)))
 """Ways to write a Chinese character, as in names."""
 
 _BOUND = frozenset((NON_JOINER, JOINER, WIDENING, FLATTENING)) | _VARIANTS
-"""Characters that nobody sees, and that stay where they change the one before them. A row of them
-behind one letter could hold any text: of selectors one stays."""
+"""Invisible characters that stay where they change the one before them. A row of them behind one
+letter could hold any text: of selectors one stays."""
 
 COLOURS = {
     "bold": "1",
@@ -66,7 +66,7 @@ def clean(value: object) -> str:
 
 
 def _bound(words: str) -> str:
-    """The text with those of ``_BOUND`` shown that change nothing that can be seen."""
+    """Show those of ``_BOUND`` in the text that change nothing that can be seen."""
     return "".join(
         char if char not in _BOUND or _changes(words, at) else _escape(char)
         for at, char in enumerate(words)
@@ -98,7 +98,7 @@ def fold(value: object, width: int = 0) -> str:
 
 
 def cut(line: str, width: int) -> str:
-    """At most ``width`` cells, and at most as many characters, of a clean line."""
+    """Cut a clean line to at most ``width`` cells, and at most as many characters."""
     if len(line) <= width and cells(line) <= width:
         return line
     kept = line[: width - 1]
@@ -108,7 +108,7 @@ def cut(line: str, width: int) -> str:
 
 
 def cells(line: str) -> int:
-    """How many cells of a terminal a clean line takes: rather one too many than one too few."""
+    """Count the cells of a terminal that a clean line takes: rather one too many than too few."""
     return len(line) if line.isascii() else sum(map(_cells_of, line))
 
 
@@ -125,7 +125,7 @@ def _cells_of(char: str) -> int:
 
 
 def folded(line: str, width: int) -> list[str]:
-    """A clean line in pieces of at most ``width`` cells, nothing of it left out; 0: whole."""
+    """Split a clean line into pieces of at most ``width`` cells, without loss; 0: whole."""
     if not width or cells(line) <= width:
         return [line]
     pieces, taken, began = [], 0, 0
@@ -143,12 +143,12 @@ NARROWEST = 10
 
 
 def wrapped(line: str, width: int, hang: int = 0) -> list[str]:
-    """A clean line broken between words, so that no line takes more than ``width`` cells (0: any).
+    """Break a clean line between words, so that no line takes more than ``width`` cells (0: any).
 
-    A word that is longer than a line is broken too. ``hang`` is how far all lines but the first
-    are indented; the first keeps the blanks that it begins with. A command of ours that ends the
-    line (``answer with: podium ...``) is never broken, for it is to be copied, and one in quotes
-    or brackets only where it fits on no line.
+    A word that is longer than a line is broken too. ``hang`` is how far all lines but the first are
+    indented; the first keeps the blanks that it begins with. A command of ours that ends the line
+    (``answer with: podium ...``) is never broken, for it is to be copied, and one in quotes or
+    brackets only where it fits on no line.
     """
     line = line.expandtabs(4)
     if not width or cells(line) <= width:
@@ -189,7 +189,7 @@ def wrapped(line: str, width: int, hang: int = 0) -> list[str]:
 def flowed(line: str, width: int, hang: int | None = None) -> list[str]:
     """Break a coloured line between words, in lines of at most ``width`` cells (0: any).
 
-    ``hang``: how far all but the first are indented; two cells further than it where none is said.
+    ``hang``: how far all but the first are indented; by default two cells further than the first.
     """
     from podium import flow  # knows colours; loaded only where there may be something to break
 
@@ -203,7 +203,7 @@ def flowed(line: str, width: int, hang: int | None = None) -> list[str]:
 
 
 def padded(line: str, width: int) -> str:
-    """A clean line, filled with blanks up to ``width`` cells."""
+    """Fill a clean line with blanks up to ``width`` cells."""
     return line + " " * (width - cells(line))
 
 
@@ -221,7 +221,7 @@ class Style:
 
 
 def is_terminal(stream: IO[str] | None) -> bool:
-    """Whether a person looks at this stream (a closed one is no terminal)."""
+    """Return whether a person looks at this stream (a closed one is no terminal)."""
     try:
         return stream is not None and stream.isatty()
     except ValueError:
@@ -229,8 +229,8 @@ def is_terminal(stream: IO[str] | None) -> bool:
 
 
 def columns(stream: IO[str] | None = None) -> int:
-    """The width of the terminal that a stream (standard output) is; 0 where it is none, or does
-    not tell."""
+    """Return the width of the terminal that a stream (standard output) is; 0 where it is none, or
+    does not report it."""
     try:
         return os.get_terminal_size((stream or sys.stdout).fileno()).columns
     except (OSError, ValueError, AttributeError):
@@ -238,12 +238,12 @@ def columns(stream: IO[str] | None = None) -> int:
 
 
 def short(identifier: object) -> str:
-    """The beginning of an id, enough to name it to a person and to the client."""
+    """Return the beginning of an id, enough to name it to a person and to the client."""
     return fold(identifier)[:8]
 
 
 def epoch(stamp: object) -> float | None:
-    """Seconds since 1970 of an RFC 3339 time; ``None`` for anything else."""
+    """Return the seconds since 1970 of an RFC 3339 time; ``None`` for anything else."""
     try:
         words = str(stamp)
         year, month, day = int(words[0:4]), int(words[5:7]), int(words[8:10])
@@ -261,7 +261,7 @@ def epoch(stamp: object) -> float | None:
 
 
 def _zone(rest: str) -> tuple[str, int]:
-    """The seconds of a time, and how many minutes its zone is east of Greenwich."""
+    """Return the seconds of a time, as text, and how many minutes its zone is east of Greenwich."""
     for sign, way in (("+", 1), ("-", -1)):
         clock, found, zone = rest.partition(sign)
         if found:
@@ -271,7 +271,7 @@ def _zone(rest: str) -> tuple[str, int]:
 
 
 def local(stamp: object) -> str:
-    """A time on the clock of this machine, with its date; what is no time stays as it is."""
+    """Format a time on this machine's clock, with its date; what is no time stays as it is."""
     then = epoch(stamp)
     if then is None:
         return fold(stamp, 40)
@@ -282,7 +282,7 @@ def local(stamp: object) -> str:
 
 
 def ago(stamp: object, now: float | None = None) -> str:
-    """A time as people say it: ``3 min ago``; ``-`` where there is none."""
+    """Format a time as people say it: ``3 min ago``; ``-`` where there is none."""
     then = epoch(stamp)
     if then is None:
         return "-"
@@ -296,7 +296,7 @@ def ago(stamp: object, now: float | None = None) -> str:
 
 
 def duration(seconds: object) -> str:
-    """A length of time: ``4.2 s``, ``3:07``, ``1:02:03``."""
+    """Format a length of time: ``4.2 s``, ``3:07``, ``1:02:03``."""
     if not isinstance(seconds, (int, float)):
         return "-"
     if seconds < 60:
@@ -334,7 +334,8 @@ def table(headings: Sequence[str], rows: Iterable[Sequence[str]], width: int = 0
 def listing(
     headings: Sequence[str], rows: Iterable[Sequence[str]], width: int = 0
 ) -> tuple[str, list[str]]:
-    """As ``table``: the line of headings, empty where each row is a block, and each row."""
+    """Return the parts of ``table``: the heading line, empty where each row is a block, and each
+    row."""
     cut_rows = [[fold(cell) for cell in row] for row in rows]
     lines = [list(headings), *cut_rows]
     widths = [max(cells(line[column]) for line in lines) for column in range(len(headings))]
@@ -350,7 +351,7 @@ def listing(
 
 
 def block(pairs: Sequence[tuple[str, str]], width: int, style: Style | None = None) -> str:
-    """Names and what is said of them, one below the other; what is empty is left out."""
+    """List names and their values, one below the other; what is empty is left out."""
     told = [(name, said) for name, said in pairs if said not in ("", "-")] or list(pairs[:1])
     column = max((cells(name) for name, _ in told), default=0) + 2
     lines = []
@@ -387,7 +388,7 @@ def _broken(words: str, width: int) -> str:
 
 
 def emit_json(value: object) -> None:
-    """One JSON document, on a line of its own."""
+    """Print one JSON document, on a line of its own."""
     from podium import wire
 
     emit(wire.encode(value) + "\n")
@@ -401,8 +402,10 @@ end_line: Callable[[], None] | None = None
 
 
 def tell(words: str) -> None:
-    """A word to the person on standard error, at a terminal on lines of its own, broken between
-    words; nothing where that takes none."""
+    """Print words to the person on standard error; do nothing where that takes none.
+
+    At a terminal they stand on lines of their own, broken between words.
+    """
     if put_away is not None:
         put_away()
     if end_line is not None and is_terminal(sys.stderr):

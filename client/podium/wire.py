@@ -16,7 +16,7 @@ SPACE = " \t\n\r"
 
 
 class _Settings:
-    """What the C scanner reads its options from (``json.JSONDecoder`` in the library)."""
+    """Options that the C scanner reads (``json.JSONDecoder`` in the library)."""
 
     strict = True
     object_hook = None
@@ -59,7 +59,7 @@ _pieces = _encoder()
 
 
 def decode(line: bytes) -> Any:
-    """One JSON text.
+    """Decode one JSON text.
 
     Raises:
         ValueError: not UTF-8, not JSON, or nested too deeply.
@@ -79,7 +79,7 @@ def decode(line: bytes) -> Any:
 
 
 def encode(value: Any) -> str:
-    """JSON on one line, in ASCII: safe on a terminal whatever the value holds."""
+    """Encode JSON on one line, in ASCII: safe on a terminal whatever the value holds."""
     if _pieces is not None:
         return "".join(_pieces(value, 0))
     import json
@@ -88,6 +88,6 @@ def encode(value: Any) -> str:
 
 
 def request(number: int, method: str, params: dict[str, Any] | None) -> bytes:
-    """One JSON-RPC request line. ``method`` holds no character that JSON escapes."""
+    """Build one JSON-RPC request line. ``method`` holds no character that JSON escapes."""
     extra = f',"params":{encode(params)}' if params else ""
     return f'{{"jsonrpc":"2.0","id":{number},"method":"{method}"{extra}}}\n'.encode("ascii")

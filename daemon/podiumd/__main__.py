@@ -52,8 +52,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _open_closed_streams() -> None:
-    """A stream that our caller closed (``>&-``) leads nowhere. Its number must be taken, or the
-    next file or socket gets it, and with it what is written for people."""
+    """Point each standard stream that the caller closed (``>&-``) at /dev/null.
+
+    Its number must be taken, or the next file or socket gets it, and with it the output meant for
+    people.
+    """
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         if getattr(sys, name) is None:
             os.open(os.devnull, os.O_RDWR)  # the lowest number that is free: this one
@@ -136,7 +139,7 @@ def _configuration(action: str, loaded: Loaded, *, as_json: bool) -> str:
 
 
 def _toml(value: Any) -> str:
-    """A value as the file would have it; JSON's scalars and lists are TOML's."""
+    """Format a value as in the file; JSON's scalars and lists are TOML's."""
     if isinstance(value, dict):
         pairs = (f"{name} = {json.dumps(item)}" for name, item in value.items())
         return "{ " + ", ".join(pairs) + " }" if value else "{}"
@@ -189,14 +192,14 @@ def _serve(loaded: Loaded, options: argparse.Namespace) -> int:
 
     def ready() -> None:
         if options.ready_fd is not None:
-            with contextlib.suppress(BrokenPipeError):  # whoever waited for us has gone
+            with contextlib.suppress(BrokenPipeError):  # the process that waited for us has gone
                 os.write(options.ready_fd, b"ready\n")
             os.close(options.ready_fd)
 
     try:
         app.run(loaded.config, loaded.places, os.environ, ready, manager, settings)
     except (app.CannotStart, PlaceError, AlreadyRunning) as error:
-        if options.detached:  # nobody sees its standard error but the command that started it
+        if options.detached:  # only the command that started it sees its standard error
             log("Daemon did not start", "error", reason=str(error))
         print(f"podiumd: {error}", file=sys.stderr)
         return 1

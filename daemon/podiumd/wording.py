@@ -1,4 +1,4 @@
-"""What a typed value should have been and what it was, in words for people.
+"""Words for people on a typed value: what it should have been and what it was.
 
 One vocabulary for the configuration file and the parameters of a request, so that the same fault
 reads the same everywhere. Names of the decoding library never reach a person.
@@ -18,8 +18,8 @@ from podiumd.observe.redaction import redact
 
 _SHOWN_CHARACTERS: Final = 40
 _LOOKED_THROUGH: Final = 512
-"""Enough to know whatever secret begins in what is shown; who sends a thousand long names waits for
-all of them."""
+"""Enough to know any secret that begins in what is shown; a client that sends a thousand long names
+waits for all of them."""
 
 
 def expected(kind: Any) -> str:
@@ -53,7 +53,7 @@ def shown(value: object) -> str:
 def quoted(text: str) -> str:
     """Put quotes around a string of unknown origin, escaped and cut after 40 characters.
 
-    Secrets are taken out of what is cut: half of one is known to nobody who looks for them.
+    Secrets are removed before the cut: half of one is recognized by no later search.
     """
     if len(text) > _SHOWN_CHARACTERS:
         text = redact(text[:_LOOKED_THROUGH])
@@ -93,7 +93,7 @@ def _got(value: object, kind: Any) -> str:
 
 
 def _inside(value: object, kind: Any) -> str:
-    """The first thing that is wrong in a list or table; empty for all else."""
+    """Describe the first fault in a list or table; empty for all else."""
     if get_origin(kind) is Annotated:
         return _inside(value, get_args(kind)[0])
     if isinstance(value, list) and get_origin(kind) in (list, tuple):
@@ -187,6 +187,8 @@ _WORDS: Final[dict[type, Callable[[Any], str]]] = {
 
 
 def restart_command(kind: str | None) -> str:
-    """How a person starts a daemon anew that a service manager of this kind has started, or they
-    themselves have."""
+    """Return the command that restarts a daemon started by a service manager of this kind.
+
+    Without a kind it is the command for a daemon that the person started.
+    """
     return "podium service restart" if kind else "podium down && podium up"

@@ -1,4 +1,4 @@
-"""One utterance, from the microphone to its text: the sound goes to the daemon as it comes."""
+"""Dictation of one utterance: the sound streams to the daemon, which returns its text."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ HOPE = "again, and you can say it again"
 
 
 class Keys(Protocol):
-    """What ends a recording."""
+    """Source of the key press that ends a recording."""
 
     def fileno(self) -> int:
-        """What to wait on."""
+        """Return the descriptor to wait on."""
         ...
 
     def pressed(self) -> bool:
@@ -58,7 +58,7 @@ class Dictation:
 
     @property
     def seconds(self) -> float:
-        """How much was said."""
+        """Return the seconds of sound recorded so far."""
         whole = sum(map(len, self._frames))
         return (whole + len(self._piece)) / BYTES_A_SECOND
 
@@ -71,7 +71,7 @@ class Dictation:
         self._again(self._send)
 
     def partials(self) -> str | None:
-        """What was understood last, if anything new was."""
+        """Return the latest partial transcript; ``None`` if no new one has arrived."""
         said = None
         for message in self._again(self.connection.notifications):
             params = message.get("params") or {}
@@ -80,7 +80,7 @@ class Dictation:
         return said
 
     def end(self) -> Json:
-        """All was said: the transcript.
+        """End the utterance and return its transcript.
 
         Raises:
             Failure: there is none; the message says why.

@@ -18,14 +18,14 @@ Json = dict[str, Any]
 
 
 LACKING = ("off", "not-installed", "no-model")
-"""States in which nothing can be transcribed until somebody does something."""
+"""States in which nothing can be transcribed until a person acts."""
 
 
 class Keys:
     """Standard input while something is recorded: a line, or its end, ends the recording."""
 
     def fileno(self) -> int:
-        """What to wait on."""
+        """Return the descriptor to wait on."""
         return sys.stdin.fileno()
 
     def pressed(self) -> bool:
@@ -35,10 +35,10 @@ class Keys:
 
 
 def record(language: str | None, session: str | None, seconds: float | None) -> Json:
-    """One utterance from the machine's microphone: its transcript.
+    """Record one utterance from the machine's microphone and return its transcript.
 
-    At a terminal Enter begins it; without one, or with ``seconds``, it begins at once. It ends
-    with Enter, with the end of standard input, or after ``seconds``.
+    At a terminal Enter begins it; without one, or with ``seconds``, it begins at once. It ends with
+    Enter, with the end of standard input, or after ``seconds``.
 
     Raises:
         Failure: there is no recorder, no daemon, no engine, or no sound.
@@ -46,7 +46,7 @@ def record(language: str | None, session: str | None, seconds: float | None) -> 
     """
     screen = Screen(sys.stderr)
     keys = Keys() if seconds is None else None
-    recorders()  # what is missing is told before anybody speaks
+    recorders()  # report what is missing before the person speaks
     connection = Connection()
     lacking = problem(connection)
     if lacking:
@@ -67,7 +67,7 @@ def record(language: str | None, session: str | None, seconds: float | None) -> 
 
 
 def problem(connection: Connection) -> str:
-    """Why speech cannot become text here, and what to do; empty where it can."""
+    """Return why speech cannot become text here, and what to do; empty where it can."""
     status: Json = connection.call("voice.status")
     if status.get("state") not in LACKING:
         return ""
@@ -95,7 +95,7 @@ def spoken(dictation: Dictation, keys: Keys | None, seconds: float | None, scree
 
 
 def live_line(heard: str, seconds: float) -> str:
-    """What stands below while somebody speaks: the end of what was understood."""
+    """Build the live line during speech: the end of the partial transcript."""
     head = f"● {seconds:4.1f} s  "
     room = (text.columns() or ASSUMED_COLUMNS) - 2 - len(head)
     words = text.fold(heard)
@@ -103,7 +103,7 @@ def live_line(heard: str, seconds: float) -> str:
 
 
 def following(method: str, params: Json, notification: str, tell: Callable[[Json], str]) -> Json:
-    """A long call, with what the daemon tells meanwhile shown on standard error.
+    """Make a long call, and show the daemon's reports of its progress on standard error.
 
     Raises:
         Failure: it was refused, or the daemon went away.

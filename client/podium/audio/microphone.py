@@ -1,4 +1,4 @@
-"""The machine's microphone, by whatever program is here that records from it.
+"""The machine's microphone, through any installed program that records from it.
 
 A recorder writes PCM of 16 bits, little-endian, one channel, 16 kHz to its standard output. The
 first that is installed is used; one that ends without a sound gives way to the next.
@@ -58,7 +58,7 @@ TO_INSTALL = {
 
 
 def recorders() -> list[Sequence[str]]:
-    """The recorders that are here, the best first.
+    """Return the recorders installed here, the best first.
 
     Raises:
         Failure: there is none.
@@ -102,12 +102,12 @@ class Microphone:
         self._open.close()
 
     def fileno(self) -> int:
-        """What to wait on for sound."""
+        """Return the descriptor to wait on for sound."""
         assert self._process.stdout is not None
         return self._process.stdout.fileno()
 
     def read(self) -> bytes:
-        """The sound that has come, perhaps none yet; blocks where nothing has come.
+        """Read the sound that has arrived, perhaps none yet; block until something arrives.
 
         Raises:
             Failure: the recorder, and all that could take its place, ended.
@@ -126,7 +126,7 @@ class Microphone:
         return b""
 
     def close(self) -> bytes:
-        """Stop recording; the rest of what was said.
+        """Stop recording and return the rest of the sound.
 
         Raises:
             Failure: nothing has ever come from it; the message says why.
@@ -209,7 +209,7 @@ class _Pcm:
         self._odd = b""
 
     def sound(self, data: bytes) -> bytes:
-        """The samples in the next bytes, whole ones."""
+        """Return the whole samples in the next bytes."""
         if self._head is not None:
             data = self._head + data
             size = _head_size(data)
@@ -225,7 +225,7 @@ class _Pcm:
 
 
 def _head_size(data: bytes) -> int | None:
-    """How long the head is; ``None`` while that is not known."""
+    """Return the length of the head; ``None`` while it is not known."""
     if len(data) < 4:
         return None
     if data[:4] == b".snd":

@@ -63,7 +63,7 @@ def chat(
 
 
 class Chat:
-    """One conversation, from the first line to the last."""
+    """Conversation in a terminal, from the first line to the last."""
 
     def __init__(self, session: Session, out: Out, lines: Lines, ctrl_c: CtrlC) -> None:
         self._session = session
@@ -97,7 +97,7 @@ class Chat:
             begun = self._attempt(lambda: self._leave_if(self._recipe.start(recipe, params)))
             refused = not begun and self._recipe.run_id is None
             if refused or not (begun or self._person or self._unfinished):
-                return self._code  # what is said next was meant for the recipe
+                return self._code  # the next line was meant for the recipe
         elif (run_id := self._session.active_run) is not None:
             self._attempt(lambda: self._leave_if(self._recipe.join(run_id)))
         while not self._over and (message := self._next()) is not None:
@@ -107,11 +107,11 @@ class Chat:
                 self._lines.keep(message)
                 self._heed(message)
         if self._recipe.phase and self._code == OK:
-            self._code = NEEDS_PERSON  # the conversation waits for what was never said
+            self._code = NEEDS_PERSON  # the conversation waits for a message that never came
         return OK if self._person else self._code
 
     def _next(self) -> str | None:
-        """The next message; Ctrl-C clears the line, and ends a script."""
+        """Read the next message; Ctrl-C clears the line, and ends a script."""
         phase = self._recipe.phase
         self._lines.prompt = f"{text.fold(phase)}> " if phase else PROMPT
         while self._queue:
@@ -141,9 +141,9 @@ class Chat:
         self._think_over()
 
     def _attempt(self, request: Callable[[], None], message: str = "") -> bool:
-        """Do what may fail: the person is told, keeps the message, and the chat goes on.
+        """Try a request that may fail; return false where it failed.
 
-        False where it failed.
+        On failure the error is shown, the person keeps the message, and the chat goes on.
         """
         sent = False
         try:
@@ -182,7 +182,7 @@ class Chat:
     # -- prompts -------------------------------------------------------------------------------
 
     def _say(self, words: str) -> None:
-        """Send a prompt and tell its answer.
+        """Send a prompt and show its answer.
 
         Raises:
             Failure: it was not sent, or the daemon is gone for good.
@@ -204,7 +204,7 @@ class Chat:
                 connection.close()
                 self._leave_if(self._recipe.heard(started))
                 return
-            self._leave_if(self._recipe.go())  # it is over, and what was said came after it
+            self._leave_if(self._recipe.go())  # it is over, and the message came after it
         if session.id != started["session_id"]:
             session.id = str(started["session_id"])
             self._out.note(f"session {text.short(session.id)}")
@@ -225,18 +225,18 @@ class Chat:
         self._lines.answered(view.answer)
 
     def _rejoin(self, events: TalkFeed, view: TurnView) -> None:
-        """Tell the rest of a turn that was left when the daemon was gone for long."""
+        """Show the rest of a turn that was left when the daemon was gone for long."""
         events, standing = events.anew()
         self._follow(events, view, standing)
 
     def _rejoin_recipe(self) -> None:
-        """As ``_rejoin``, for the recipe."""
+        """Rejoin the recipe, as ``_rejoin`` does the turn."""
         left = self._recipe.rejoin()
         self._unfinished = None
         self._leave_if(left)
 
     def _put_in_line(self, line: str) -> bool:
-        """What is typed while the agent works comes after its turn."""
+        """Queue a line typed while the agent works; it is sent after the turn."""
         if line.strip():
             self._queue.append(line)
             leaves = slash_commands.leaves(line)
@@ -262,8 +262,11 @@ class Chat:
         return True
 
     def _at_question(self, message: str) -> bool:
-        """As ``_aside_command``, while a run is followed and words like those of a command may be
-        an answer: only those that there are."""
+        """Carry out a command while a run is followed.
+
+        Like ``_aside_command``, but only for commands that exist: any other words that look like
+        one may be an answer.
+        """
         name, rest = slash_commands.command(message) or ("", "")
         carry_out = self._commands.get(name)
         if carry_out is None:
@@ -347,8 +350,11 @@ class Chat:
 def _input(
     screen: Screen, terminal: Terminal, person: bool, spoken: Session | None = None
 ) -> Lines:
-    """Where the person's messages come from. ``person``: someone sits at a terminal that can show
-    what is typed while the agent works; ``spoken``: and speaks, in this session."""
+    """Choose the source of the person's messages.
+
+    ``person``: a person sits at a terminal that can show what is typed while the agent works;
+    ``spoken``: the person also speaks, in this session.
+    """
     if spoken is not None:
         from podium.chat.voice import Voice  # knows the microphone; loaded only where it is used
 

@@ -1,5 +1,7 @@
-"""Following one run in a chat: its events are told, its questions asked, and what the person types
-meanwhile is taken; Ctrl-C interrupts the turn and nothing else."""
+"""Following of one run in a chat: show its events, ask its questions, take typed input.
+
+Ctrl-C interrupts the turn and nothing else.
+"""
 
 from __future__ import annotations
 
@@ -35,10 +37,11 @@ TICK_SECONDS = 1.0
 
 
 class TalkFeed(RunFeed):
-    """The events of one run in a chat, which outlives the feeds that tell of it."""
+    """The events of one run in a chat, which outlives the feeds that carry them."""
 
     def anew(self) -> tuple[TalkFeed, list[Json]]:
-        """The same on a new connection, after what was handed out; and the open questions.
+        """Open the feed on a new connection, after the last event handed out; return it and the
+        open questions.
 
         Raises:
             Failure: the daemon is still gone.
@@ -53,7 +56,7 @@ class Unanswered(Failure):
 
 
 class Left(Failure):
-    """The person left at a question, and was told that it stays open."""
+    """The person left at a question, after a note that it stays open."""
 
 
 class Follower:
@@ -80,14 +83,16 @@ class Follower:
         standing: Sequence[Json] = (),
         phase: Phase | None = None,
     ) -> Json | None:
-        """Tell a run to its end and return it; ``None`` when the person, or ``until``, left it, or
-        where a conversation waits for what the person says next.
+        """Follow a run to its end and return it.
+
+        Returns ``None`` when the person, or ``until``, left it, or where a conversation waits for
+        the person's next message.
 
         Parameters:
             heed: gets the lines that are typed while no question is open; true ends the following.
             aside: gets what is no answer to the question that stands; ``None``: it is asked again.
             standing: questions that were opened before the first of the events.
-            phase: is kept up to date, for who wants it.
+            phase: is kept up to date, for the caller.
 
         Raises:
             Failure: the daemon is gone for good; ``events`` can be asked for the rest later.
@@ -104,7 +109,7 @@ class Follower:
 
 
 class _Following:
-    """One run that is being followed."""
+    """State of one run that is being followed."""
 
     def __init__(
         self,
@@ -171,7 +176,10 @@ class _Following:
 
     @property
     def _listens(self) -> bool:
-        """Whether input is wanted: a program's lines are prompts, but for open questions."""
+        """Return whether input is wanted.
+
+        A program's lines are prompts, unless a question is open.
+        """
         more = bool(self._lines.said) or not self._lines.ended
         return more and (self._lines.interactive or bool(self._open))
 
@@ -185,7 +193,7 @@ class _Following:
         return self._ctrl_c.wait(lambda: self._events.wait(tick, other))
 
     def _draw(self) -> None:
-        """The live line: the view's own, or what may be typed and what is typed so far."""
+        """Draw the live line: the view's own, or the prompt and the draft."""
         draft = text.clean(self._lines.draft)
         if not (self._out.aside.live and (draft or self._open)):
             return
@@ -206,7 +214,7 @@ class _Following:
 
     @property
     def _apart(self) -> bool:
-        """Whether what may be typed stands above the line: on it there would be no room to type."""
+        """Return whether the prompt stands above the line, to leave room to type."""
         room = text.columns() or ASSUMED_COLUMNS
         return self._table is not None or text.cells(chat_question.hint(self._open[0])) > room // 2
 
@@ -258,7 +266,7 @@ class _Following:
         self._shown = None
 
     def _ask(self) -> None:
-        """Show the question that stands. What was typed before it was seen is no answer to it."""
+        """Show the question that stands. Input typed before it was seen is no answer to it."""
         if not self._open or self._open[0].get("question_id") == self._shown:
             return
         question = self._open[0]
@@ -302,7 +310,7 @@ class _Following:
             raise Left("The question stays open", NEEDS_PERSON)
         if self._lines.attended and self._command(words):
             if self._table is None:
-                self._shown = None  # it is asked again, below what the command has said
+                self._shown = None  # it is asked again, below the command's output
             else:
                 self._invite()  # what is filled in already stays
             return
@@ -337,7 +345,7 @@ class _Following:
             self._invite()
 
     def _answer_nothing(self) -> None:
-        """The input is over.
+        """Refuse the open question, as the input is over.
 
         Raises:
             Unanswered: that is no answer to this question.
@@ -357,7 +365,7 @@ class _Following:
         if answer.note:
             params["note"] = answer.note
         try:
-            # What a person typed at a daemon that is gone is no answer to what the next one asks.
+            # An answer typed for a daemon that is gone is none to the next daemon's question.
             (call if self._lines.attended else certain)("questions.answer", params)
         except (ConnectionLost, DaemonDown):
             self._out.note("not taken, the daemon is gone: the question is asked again", "yellow")

@@ -1,4 +1,4 @@
-"""What a person has said in chats, kept for the arrow keys: a JSON text a line, mode 0600."""
+"""History of a person's messages in chats, for the arrow keys: a JSON text a line, mode 0600."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ LONGEST_BYTES = 4 * 1024 * 1024
 
 
 def path() -> str:
-    """Where the history is."""
+    """Return the path of the history."""
     return os.path.join(paths.state_directory(), "chat_history")
 
 
 def read() -> list[str]:
-    """The last messages, the oldest first. A damaged line is passed over."""
+    """Read the last messages, the oldest first. A damaged line is passed over."""
     try:
         with open(path(), "rb") as file:
             lines = file.read().splitlines()

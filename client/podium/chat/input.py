@@ -1,4 +1,4 @@
-"""What the person says in a chat: whole messages, and what is typed while the agent works.
+"""Input of a chat: whole messages, and what is typed while the agent works.
 
 ``Lines`` reads them from a pipe or a file, ``Person`` from a person at a terminal. The chat knows
 only what both have; another way to speak has to offer the same.
@@ -29,8 +29,8 @@ CTRL_C = "\x03"
 class Lines:
     """Messages from standard input, a line each; one that ends in a backslash goes on.
 
-    ``interactive``: someone may type while the agent works. ``ended``: no more will come.
-    ``said`` are the lines that were read and not taken yet. ``prompt`` asks for the next message.
+    ``interactive``: a person may type while the agent works. ``ended``: no more will come. ``said``
+    are the lines that were read and not taken yet. ``prompt`` asks for the next message.
     ``attended``: a person has typed them, and no program.
     """
 
@@ -47,7 +47,7 @@ class Lines:
         self._rest = ""
 
     def fileno(self) -> int:
-        """What to wait on for more."""
+        """Return the descriptor to wait on for more."""
         return sys.stdin.fileno()
 
     @contextmanager
@@ -68,7 +68,7 @@ class Lines:
         self.said.extend(line.removesuffix("\r") for line in lines)
 
     def next(self, draft: str = "") -> str | None:
-        """The next message, or ``None`` at the end of input. ``draft`` stands there to begin with.
+        """Read the next message; ``None`` at the end of input. ``draft`` is its initial text.
 
         Raises:
             KeyboardInterrupt: Ctrl-C, where no line is there for it to clear.
@@ -82,14 +82,14 @@ class Lines:
         return "\n".join(parts) if parts else None
 
     def switches(self, message: str) -> bool:
-        """Whether a line is about how lines are taken, and is seen to with that; none is here."""
+        """Carry out a line that changes how lines are read; true if it is one. None is here."""
         return False
 
     def keep(self, message: str) -> None:
         """Keep a message for the next chats."""
 
     def answered(self, words: str) -> None:
-        """The agent has answered so."""
+        """Take note of the agent's answer."""
 
     def catch_up(self) -> str:
         """Take everything that was typed up to now, and return the unfinished line; a terminal
@@ -102,7 +102,7 @@ class Lines:
         """Go on with a line that was put aside, unless another one has been begun."""
 
     def begin_again(self) -> bool:
-        """Take back an end that somebody made who is still there; false if there is none."""
+        """Take back an end made by a person who is still there; false if there is none."""
         return False
 
     def _line(self, prompt: str, draft: str) -> str | None:
@@ -142,7 +142,7 @@ class Person(Lines):
 
     @property
     def draft(self) -> str:  # type: ignore[override]
-        """What is typed and not ended yet."""
+        """Return the unfinished line."""
         return self._typed.words
 
     @contextmanager

@@ -14,7 +14,7 @@ ESCAPE = "\x1b"
 class Draft:
     """The line that is being typed: ``words`` so far. ``ended``: Ctrl-D on an empty one.
 
-    Knows the keys that a terminal's own line mode knows. What moves a cursor does nothing.
+    Knows the keys that a terminal's own line mode knows. Keys that move a cursor do nothing.
     """
 
     def __init__(self) -> None:
@@ -23,7 +23,7 @@ class Draft:
         self._sequence = ""
 
     def take(self) -> str:
-        """The unfinished line, which is empty from here on."""
+        """Take the unfinished line and clear it."""
         words, self.words = self.words, ""
         return words
 
@@ -54,7 +54,10 @@ class Draft:
 
 
 def _after(sequence: str, key: str) -> str:
-    """The escape sequence so far, or nothing once it is complete: ``ESC [ 1 ; 5 A``, ``ESC x``."""
+    """Extend the escape sequence by a key; empty once it is complete.
+
+    Examples are ``ESC [ 1 ; 5 A`` and ``ESC x``.
+    """
     sequence += key
     if sequence in (ESCAPE, f"{ESCAPE}[", f"{ESCAPE}O"):
         return sequence

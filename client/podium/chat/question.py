@@ -18,25 +18,25 @@ ALWAYS = ("a", "always")
 LIKE = ("p", "prefix")
 
 REFUSALS = {"approval": "deny", "gate": "no", "limit": "stop"}
-"""What stands for no, by the kind of the question; the others cannot be declined."""
+"""Choice that stands for no, by the kind of the question; the others cannot be declined."""
 
 
 class Answer(NamedTuple):
-    """A choice, and what the person said with it."""
+    """Chosen answer to a question, and the words that the person added."""
 
     choice: str
     note: str | None = None
 
 
 def refusal(question: Json) -> Answer | None:
-    """What an empty line and the end of input mean; ``None``: nothing."""
+    """Return the answer of an empty line or the end of input; ``None`` for no answer."""
     choice = REFUSALS.get(str(question.get("kind")))
     known = [value for value, _ in choices_of(question)]
     return Answer(choice) if choice in known else None
 
 
 def meaning(question: Json, words: str) -> Answer | None:
-    """What a person means; ``None`` where the words are no answer to this question."""
+    """Parse a person's words as an answer; ``None`` where they are none to this question."""
     words = words.strip()
     if not words:
         return refusal(question)
@@ -85,7 +85,7 @@ def show(question: Json, screen: Screen) -> None:
 
 
 def _keys(question: Json) -> list[tuple[str, str]]:
-    """The letters that answer a request for leave, and what each means."""
+    """Return the letters that answer a permission request, and the meaning of each."""
     tool, known = text.fold(question.get("tool") or "this"), dict(choices_of(question))
     keys = [("y", "yes"), ("n", "no, with why after it; Enter alone is no too")]
     if like := text.fold(known.get("always-like") or ""):
@@ -100,7 +100,7 @@ def _approval_lines(question: Json) -> list[str]:
 
 
 def hint(question: Json) -> str:
-    """What may be typed, in a few words."""
+    """Describe in a few words what may be typed."""
     if question.get("kind") == "approval":
         return "/".join(key for key, _ in _keys(question))
     declined = refusal(question)
@@ -110,7 +110,7 @@ def hint(question: Json) -> str:
 
 
 def _coloured(question: Json, style: text.Style) -> list[str]:
-    """What the answer is about. A diff and a command have their colours."""
+    """Colour the subject of the question, a diff or a call."""
     of_line = _of_diff if diff_of(question) else _of_call
     return [of_line(line, style) for line in body(question)]
 
@@ -125,7 +125,7 @@ def _of_diff(line: str, style: text.Style) -> str:
 
 
 def _of_call(line: str, style: text.Style) -> str:
-    """A line of a tool's call, as ``question.call_lines`` writes it."""
+    """Colour a line of a tool's call, as ``question.call_lines`` writes it."""
     for sign, colour in (("$ ", "bold"), ("+ ", "green"), ("- ", "red")):
         if line.startswith(sign):
             return style(colour, line)

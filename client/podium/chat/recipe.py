@@ -1,8 +1,8 @@
-"""A recipe in a chat: it is told as it goes, and the person talks into it.
+"""Following of a recipe in a chat: its progress is shown, and the person talks into it.
 
 While its agent works, what is typed goes into the running turn. While it waits for an answer, what
 is no answer goes to the agent as a prompt of its own. Ctrl-C pauses it. A conversation in phases is
-the chat itself: what is said next goes to its phase.
+the chat itself: the person's next message goes to its phase.
 """
 
 from __future__ import annotations
@@ -26,11 +26,13 @@ Json = dict[str, Any]
 
 
 class RecipeTalk:
-    """The recipe that has the chat's session, if one has. ``code``: what its end stands for;
-    ``following``: it was neither over nor paused when its daemon was last heard of.
+    """Recipe that has the chat's session, if one has.
+
+    ``code`` is the exit code that its end stands for; ``following``: it was neither over nor paused
+    at the last news from its daemon.
 
     Parameters:
-        say: sends a prompt of its own and tells its answer.
+        say: sends a prompt of its own and shows its answer.
         command: carries out a command of the chat; false where there is none of that name.
     """
 
@@ -57,12 +59,12 @@ class RecipeTalk:
 
     @property
     def run_id(self) -> str | None:
-        """The run, until it is over."""
+        """Return the run's id; ``None`` once it is over."""
         return self._events.run_id if self._events is not None else None
 
     @property
     def phase(self) -> str | None:
-        """The phase of the conversation that the run is in; ``None`` where it is in none."""
+        """Return the phase of the conversation that the run is in; ``None`` where it is in none."""
         return self._phase.name if self._events is not None else None
 
     def start(self, recipe: str, params: Json | None = None) -> bool:
@@ -167,22 +169,22 @@ class RecipeTalk:
         )
 
     def heard(self, told: Json) -> bool:
-        """Go on after the person has said something to the run's phase; as ``go``.
+        """Go on after a message to the run's phase; return as ``go`` does.
 
-        ``told`` is what the daemon said to that.
+        ``told`` is the daemon's answer to that message.
         """
         self._said.append(str(told.get("uuid")))
         return self.go()
 
     def _beside(self, words: str) -> None:
-        """What is no answer to the question that stands."""
+        """Send words that do not answer the open question."""
         if self.phase is None:
             self._say(words)
         else:
             self._speak(words)
 
     def _heed(self, line: str) -> bool:
-        """A line that answers no question."""
+        """Carry out or send a line that answers no question; true if the person leaves."""
         if slash_commands.leaves(line):
             self._left = True
             return True

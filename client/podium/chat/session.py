@@ -1,4 +1,4 @@
-"""The session of a chat: which one it is, what was said in it last, and who has it."""
+"""Session of a chat: its identity, its last messages, and its holder."""
 
 from __future__ import annotations
 
@@ -25,10 +25,12 @@ WHOLE = 36
 
 
 class Session:
-    """Where a chat takes place. ``id`` is ``None`` until the first answer of a new session;
-    ``agent`` and ``directory`` are what a request names, ``None`` leaves them to the session.
+    """Session in which a chat takes place.
 
-    ``mode`` and ``model`` are what was asked for; ``None``: as the agent is configured.
+    ``id`` is ``None`` until the first answer of a new session; ``agent`` and ``directory`` are what
+    a request names, ``None`` leaves them to the session.
+
+    ``mode`` and ``model`` are the values asked for; ``None``: as the agent is configured.
     ``script`` is the file of turns that the scripted agent plays, for each message anew.
     """
 
@@ -83,28 +85,28 @@ class Session:
 
     @property
     def agent_name(self) -> str:
-        """The agent, as far as it is known."""
+        """Return the agent's name, as far as it is known."""
         return self.agent or str(self.row.get("agent") or "the session's agent")
 
     @property
     def mode_name(self) -> str:
-        """The mode that the next prompt has; empty where the agent has none."""
+        """Return the mode of the next prompt; empty where the agent has none."""
         setting = f"agents.{self.agent_name}.{MODE_SETTINGS.get(self._kind)}"
         return self.mode or self._configured.get(setting, "")
 
     @property
     def modes(self) -> tuple[str, ...]:
-        """The agent's words for modes; none where only the daemon knows them."""
+        """Return the agent's words for modes; none where only the daemon knows them."""
         return MODES.get(self._kind, ())
 
     @property
     def _kind(self) -> str:
-        """The kind of the agent: it is called so, or the configuration says it."""
+        """Return the kind of the agent: its name, or the configuration's entry for it."""
         return self._configured.get(f"agents.{self.agent_name}.driver", self.agent_name)
 
     @property
     def model_name(self) -> str:
-        """The model, as far as it was asked for or the configuration names one."""
+        """Return the model, as far as it was asked for or the configuration names one."""
         if self.model is not None:
             return self.model
         configured = self._configured.get(f"agents.{self.agent_name}.model")
@@ -123,14 +125,14 @@ class Session:
         return " · ".join(filter(None, said))
 
     def come_back(self) -> str:
-        """The command that goes on with this session; empty if there is none yet."""
+        """Return the command that goes on with this session; empty if there is none yet."""
         if not self.id:
             return ""
         played = ["--script", self.script] if self.script else []
         return shlex.join(["podium", "chat", "--session", text.short(self.id), *played])
 
     def history(self, connection: Connection) -> str:
-        """The last messages, and who has the session now."""
+        """Return the last messages and the session's present holder."""
         if not self.row:
             return "No transcript of this session is here to show.\n"
         page = last_messages(connection, str(self.id), SHOWN)
@@ -150,14 +152,15 @@ class Session:
 
     @property
     def active_run(self) -> str | None:
-        """The run of a recipe that has this session."""
+        """Return the id of the recipe run that has this session; ``None`` where none has."""
         recipe: Json = self.row.get("active_recipe") or {}
         return str(recipe["run_id"]) if recipe.get("run_id") else None
 
 
 def _completed(connection: Connection, session_id: str, refusal: Refusal) -> str:
-    """The whole id of a session that has no transcript: not every agent keeps one. Whether a whole
-    id is known the first prompt will tell.
+    """Complete the id of a session that has no transcript, as not every agent keeps one.
+
+    Only the first prompt shows whether a whole id is known.
 
     Raises:
         Refusal: no session's id begins so.

@@ -1,4 +1,4 @@
-"""The terminal during a chat: left as it was found whatever ends the chat, and Ctrl-C as a wish."""
+"""The terminal during a chat: restored however the chat ends, with Ctrl-C as a request."""
 
 from __future__ import annotations
 
@@ -135,12 +135,12 @@ class CtrlC:
             signal.signal(signal.SIGINT, self._note)
 
     def taken(self) -> bool:
-        """Whether it was pressed since the last time."""
+        """Return whether it was pressed since the last call."""
         wanted, self._wanted = self._wanted, False
         return wanted
 
     def wait(self, waiting: Callable[[], bool]) -> bool:
-        """What ``waiting`` returns; false, and at once, when Ctrl-C is pressed."""
+        """Return the result of ``waiting``; false, and at once, when Ctrl-C is pressed."""
         try:
             self._waiting = True
             result = not self._wanted and waiting()

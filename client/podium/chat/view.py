@@ -1,4 +1,4 @@
-"""One turn of a chat as it is told: the answer's words, what the agent does, what it came to."""
+"""View of one turn in a chat: the answer's words, the agent's actions, the result."""
 
 from __future__ import annotations
 
@@ -18,37 +18,45 @@ Json = dict[str, Any]
 
 
 class Out:
-    """Where a chat is told. A program gets the answer alone on standard output (``answer``), a
-    person everything in one place."""
+    """Output of a chat.
+
+    A program gets the answer alone on standard output (``answer``), a person everything in one
+    place.
+    """
 
     def __init__(self, answer: Screen, aside: Screen) -> None:
         self.answer = answer
         self.aside = aside
 
     def note(self, words: str, colour: str = "dim") -> None:
-        """A line after what the answer has come to."""
+        """Print a line after the answer so far."""
         self.aside.line("  " + self.aside.style(colour, text.fold(words)))
 
     def beside(self, words: str, colour: str = "dim") -> None:
-        """A line while the answer goes on."""
+        """Print a line while the answer goes on."""
         self.aside.beside("  " + self.aside.style(colour, text.fold(words)))
 
     def words(self, words: str) -> None:
-        """The agent's own words. A terminal must not obey them; a program gets them as they are."""
+        """Write the agent's own words.
+
+        A terminal must not obey them; a program gets them as they are.
+        """
         if self.answer.draws:
             self.answer.words(words)
         else:
             self.answer.write(words)
 
     def brief(self, words: object) -> str:
-        """Words on one line beside the answer."""
+        """Shorten words to one line beside the answer."""
         return brief(words, self.aside.columns)
 
 
 class TurnView:
-    """Tells the turn of one prompt. ``cost_usd`` is what it has cost, ``code`` is the exit code
-    that its end stands for, ``answer`` what the agent said last, ``model`` the one that said it,
-    where the agent tells."""
+    """View of the turn of one prompt.
+
+    ``cost_usd`` is what it has cost, ``code`` is the exit code that its end stands for, ``answer``
+    the agent's last words, ``model`` the model that wrote them, where the agent reports it.
+    """
 
     def __init__(self, out: Out) -> None:
         self.answer = ""
@@ -61,7 +69,7 @@ class TurnView:
         self._began = time.monotonic()
 
     def event(self, event: Json) -> None:
-        """Tell one event. A kind this client does not know is passed over."""
+        """Show one event. A kind this client does not know is passed over."""
         data, kind = event.get("data") or {}, event.get("type")
         if kind == "turn.output":
             self._output(data)
@@ -92,7 +100,7 @@ class TurnView:
         )
 
     def waits(self, run: Json) -> None:
-        """One turn waits for nothing but answers, which are asked for as they come."""
+        """Do nothing: one turn waits only for answers, which are asked for as they come."""
 
     def finish(self) -> None:
         """End the last line."""
@@ -127,7 +135,7 @@ class TurnView:
             self._out.note(f"! its reply cannot be read: {data['fault']}", "yellow")
 
     def _action_ended(self, data: Json) -> None:
-        """What failed; what went well has been told."""
+        """Show a failed action; a successful one was shown already."""
         result = data.get("result") or {}
         if result.get("success") is False:
             self._out.note(f"✗ {self._out.brief(result.get('message'))}", "red")
@@ -148,7 +156,7 @@ class TurnView:
     def _closed(self, data: Json) -> None:
         answer, who = data.get("answer"), str(data.get("by"))
         if who == "local":
-            return  # whoever typed it knows
+            return  # the person who typed it knows
         by = ANSWERED_BY.get(who, f" by {who}")
         said = (
             f"answered{by}: {answer_words(answer)}" if answer else f"question {closed_words(data)}"
@@ -173,7 +181,7 @@ class TurnView:
 
 
 def _account(data: Json) -> str:
-    """What a turn took, and what it left in the working tree."""
+    """Summarise a turn: time, cost, and what it left in the working tree."""
     report = data.get("report") or {}
     files = report.get("files") or []
     told = [text.duration(data.get("seconds")), text.money(data.get("cost_usd"))]

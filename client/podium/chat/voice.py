@@ -29,7 +29,7 @@ HINT = (
 )
 TYPING, SPEAKING = "text", "voice"
 AT_WORK = ("v", SPEAKING)
-"""What is typed to speak while the agent works, or asks."""
+"""Lines that begin speech while the agent works, or asks."""
 
 
 CTRL_D, ESCAPE = "\x04", "\x1b"
@@ -47,7 +47,7 @@ class Voice(Person):
         self._begin()
 
     def next(self, draft: str = "") -> str | None:
-        """The next message, spoken or typed, or ``None`` at the end of input.
+        """Return the next message, spoken or typed; ``None`` at the end of input.
 
         Raises:
             KeyboardInterrupt: Ctrl-C.
@@ -99,7 +99,7 @@ class Voice(Person):
                 self._told = True
 
     def _begin(self) -> None:
-        """Tell how it goes, or what is missing."""
+        """Show how to speak, or what is missing."""
         try:
             recorders()
             connection = Connection()
@@ -127,7 +127,7 @@ class Voice(Person):
         return line
 
     def _first_key(self) -> str:
-        """The first key of a line, or what was pasted; silence as soon as it is there.
+        """Read the first key of a line, or a paste; silence the voice as soon as it is there.
 
         Raises:
             KeyboardInterrupt: Ctrl-C.
@@ -151,7 +151,7 @@ class Voice(Person):
         return keys
 
     def _typed_already(self, keys: str) -> str:
-        """The beginning of a line; whole lines, and an end, are taken note of."""
+        """Return the beginning of a line; take note of whole lines, and of an end."""
         if keys.startswith(ESCAPE):
             return ""  # an arrow, say: there is nothing to edit yet
         if keys.startswith(CTRL_D):
@@ -162,8 +162,10 @@ class Voice(Person):
         return "".join(letter for letter in rest if letter.isprintable())
 
     def _say(self) -> str:
-        """What is spoken now; empty where nothing is to be sent: nobody spoke, it was a command
-        that the daemon has carried out, or it failed.
+        """Record speech and return its words.
+
+        They are empty where nothing is to be sent: it was silence, or a command that the daemon has
+        carried out, or it failed.
 
         Raises:
             KeyboardInterrupt: Ctrl-C: forgotten.

@@ -22,7 +22,7 @@ class HelpWanted(Exception):
 
 
 def parse(command: Command, words: list[str]) -> dict[str, Any]:
-    """The value of each argument, by its ``dest``.
+    """Parse the words into the value of each argument, by its ``dest``.
 
     Raises:
         HelpWanted: one of the words is ``--help``.
@@ -32,13 +32,16 @@ def parse(command: Command, words: list[str]) -> dict[str, Any]:
 
 
 def name_of(command: Command) -> str:
-    """The command as a person types it."""
+    """Return the command as a person types it."""
     return " ".join(("podium", *command.path))
 
 
 def refused(command: Command, refusal: Refusal) -> Failure:
-    """The daemon's refusal in the words of the command: its own argument in place of the
-    parameter that this has become. Any other refusal is returned as it is."""
+    """Reword the daemon's refusal for the command.
+
+    It names the command's own argument in place of the parameter that this has become. Any other
+    refusal is returned as it is.
+    """
     name = str(refusal.data.get("parameter"))
     argument = next((one for one in command.arguments if name in (one.dest, one.means)), None)
     _, found, said = refusal.message.partition(f"arameter '{name}': ")
@@ -54,12 +57,12 @@ def refused(command: Command, refusal: Refusal) -> Failure:
 
 
 def _found_by(argument: Argument) -> str:
-    """Where a value of an argument is found; empty where nothing lists them."""
+    """Describe where a value of an argument is found; empty where nothing lists them."""
     return argument.otherwise or listing_of(KIND_OF.get(argument.values, ""))
 
 
 class _Words:
-    """One reading of a command's words, from the left."""
+    """Parser of one command's words, from the left."""
 
     def __init__(self, command: Command, words: list[str]) -> None:
         self._command = command
@@ -86,7 +89,7 @@ class _Words:
                 if not self._take(word):
                     self._unknown.append(word)
             else:
-                # What follows an option that nobody knows is meant as its value.
+                # The word after an unknown option is meant as its value.
                 (self._unknown or self._placed).append(word)
         missing = self._place()
         if refused := [*self._placed, *self._unknown]:
@@ -97,7 +100,10 @@ class _Words:
         return self._values
 
     def _is_option(self, word: str) -> bool:
-        """A dash alone is standard input; what has a blank or is a number is meant as it stands."""
+        """Return whether a word is an option.
+
+        A dash alone is standard input; a word that has a blank or is a number is a value.
+        """
         return (
             word[:1] == "-"
             and len(word) > 1

@@ -94,7 +94,7 @@ def candidates(words: list[str]) -> int:
 
 
 def complete(before: list[str], current: str) -> Iterable[Candidate]:
-    """All that may follow the words ``before``; ``current`` decides only for options."""
+    """List all that may follow the words ``before``; ``current`` decides only for options."""
     path: tuple[str, ...] = ()
     while before and any(
         command.path[: len(path) + 1] == (*path, before[0]) for command in COMMANDS
@@ -202,7 +202,7 @@ def _commands(placed: list[str]) -> list[Candidate]:
 
 
 def _agents(placed: list[str]) -> list[Candidate]:
-    """Those that there always are, and those of the configuration where the daemon tells it."""
+    """List the agents that there always are, and those that the daemon reports as configured."""
     found = dict(LABELS)
     with suppress(Failure):
         for setting in call("daemon.configuration").get("values") or []:

@@ -11,7 +11,7 @@ from podium.commands.spec.all import COMMANDS, Command
 from podium.errors import OK, USAGE, Failure, Refusal
 
 COMPLETE = "__complete"
-"""What completion scripts call; no command for people."""
+"""Command of completion scripts, not of people."""
 
 ALL = "--all"
 
@@ -67,7 +67,7 @@ def show_help(path: list[str], everything: bool) -> int:
 
 
 def find(words: list[str]) -> tuple[Command, list[str]]:
-    """The command that the words begin with, and the words after it.
+    """Find the command that the words begin with; return it and the words after it.
 
     Raises:
         Failure: there is none; the nearest is named.

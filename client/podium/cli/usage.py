@@ -23,7 +23,7 @@ _HELP = Argument(("-h", "--help"), "show this help", "help", flag=True)
 
 
 def overview() -> str:
-    """The help of ``podium`` itself: what the first day needs."""
+    """Build the help of ``podium`` itself: what the first day needs."""
     first = [next(one for one in COMMANDS if one.path == path) for path in FIRST_DAY]
     return (
         f"{_begin(' The first day:')}\n{_listed(first)}\n"
@@ -36,7 +36,7 @@ def overview() -> str:
 
 
 def everything() -> str:
-    """Every command, under what it is for."""
+    """List every command, grouped by purpose."""
     groups = [
         f"{name}:\n{_listed([one for one in commands if one.handler])}\n"
         for name, commands in GROUPS
@@ -57,7 +57,10 @@ def _begin(more: str = "") -> str:
 
 
 def _listed(commands: list[Command]) -> str:
-    """A line a command; only at a terminal is one broken, for a pipe may look for its words."""
+    """List the commands, one a line.
+
+    Long lines are broken only at a terminal, as a pipe may search for their words.
+    """
     column = max(len(" ".join(command.path)) for command in commands) + 4
     width, lines = min(text.columns(), _WIDEST), []
     for one in commands:
@@ -68,7 +71,7 @@ def _listed(commands: list[Command]) -> str:
 
 
 def of_command(command: Command) -> str:
-    """All about one command: how it is written, what it does, its arguments, an example."""
+    """Build the help of one command: usage, description, arguments, an example."""
     below = [one for one in COMMANDS if one.path[:-1] == command.path]
     placed = [one for one in command.arguments if not one.is_option]
     options = [one for one in command.arguments if one.is_option]
@@ -88,7 +91,7 @@ def of_command(command: Command) -> str:
 def _usage(
     command: Command, placed: list[Argument], options: list[Argument], below: list[Command]
 ) -> str:
-    """What must be given first, then what may be, in the order of the table."""
+    """Build the usage line: required words first, then the optional ones, as in the table."""
     start = f"usage: {name_of(command)}"
     words = [f"[{one.metavar}]" if one.optional else one.metavar for one in placed]
     words = [f"{word}..." if one.repeat else word for word, one in zip(words, placed, strict=True)]
@@ -129,7 +132,7 @@ def _meanings(rows: Iterable[tuple[str, str]]) -> str:
 
 
 def _folded(words: str, indent: str = "") -> str:
-    """A paragraph in lines that end between words; a command in quotes stays in one piece."""
+    """Break a paragraph between words; a command in quotes stays in one piece."""
     lines = text.wrapped(indent + words, _width(), len(indent))
     return "".join(f"{line}\n" for line in lines)
 

@@ -1,6 +1,6 @@
 """``podium config``: the settings as the sources have them, as the daemon has them, read anew.
 
-What the sources say the daemon's own module answers, so that it works with none running.
+The daemon's own module reads the sources, so that it works with no daemon running.
 """
 
 from __future__ import annotations

@@ -86,7 +86,7 @@ def _up_as_service(foreground: bool, config: str | None, json: bool) -> int:
 
 
 def _begun(status: Json, config: str | None, json: bool) -> int:
-    """A daemon of which nobody knows yet whether any agent can work for it."""
+    """Report a new daemon, and that no agent can work for it yet, if so."""
     code = _report(status, "running", json)
     if not json:
         from podium.commands import doctor
@@ -137,7 +137,7 @@ def _report(status: Json, how: str, json: bool) -> int:
 
 
 def _reach(gateway: Json) -> str:
-    """How a phone can reach the daemon; nothing where it is not meant to."""
+    """Describe how a phone can reach the daemon; empty where it is not meant to."""
     if gateway.get("problem"):
         return f"No phone can reach it: {text.fold(gateway['problem'])}"
     if not gateway.get("enabled") or not gateway.get("url"):
@@ -194,7 +194,7 @@ def _start(options: list[str]) -> tuple[Json, bool]:
 
 
 def _reason(words: IO[bytes], status: int) -> str:
-    """What the daemon said last: on standard error, else in its log."""
+    """Return the daemon's last words: from standard error, else from its log."""
     words.seek(0)
     lines = _last_lines(words)
     if not lines:
@@ -212,7 +212,7 @@ def _last_lines(file: IO[bytes]) -> list[str]:
 
 
 def _status_of_rival() -> Json | None:
-    """The daemon that started while ours tried to, if there is one."""
+    """Return the status of a daemon that started during our attempt, if there is one."""
     deadline = time.monotonic() + RIVAL_SECONDS
     while (status := _status()) is None and _holder_lives() and time.monotonic() < deadline:
         time.sleep(0.05)
@@ -251,7 +251,7 @@ def down(json: bool) -> int:
 
 
 def _down_without_socket(json: bool) -> int:
-    """A daemon that does not answer is known by its lock, and told by a signal."""
+    """Stop by a signal a daemon that does not answer; its lock names its process."""
     pid = orphan_daemon.daemon_pid()
     gone = None if pid is None else _Exit(pid)
     if gone is None or orphan_daemon.daemon_pid() != gone.pid:  # still the one that is watched
@@ -303,7 +303,7 @@ class _Exit:
             pass
 
     def wait(self, seconds: float) -> bool:
-        """Whether it is gone within ``seconds``."""
+        """Return whether the process is gone within ``seconds``."""
         if self._watch is not None:
             return bool(select.select([self._watch], [], [], seconds)[0])
         deadline = time.monotonic() + seconds

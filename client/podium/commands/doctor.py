@@ -15,7 +15,7 @@ def doctor(whole: bool, config: str | None, json: bool) -> int:
 
 
 def unready(config: str | None) -> str:
-    """Why no agent can work yet, in a sentence of its own; nothing where one can."""
+    """Return why no agent can work yet, in one sentence; empty where one can."""
     asked = subprocess.run(
         _command(config, "--agents"), capture_output=True, text=True, check=False
     )

@@ -50,7 +50,7 @@ def export(
 
 
 def _written(run_id: str, kind: str) -> tuple[str, str]:
-    """The run's whole id, and the document about it."""
+    """Return the run's whole id, and the document about it."""
     connection = Connection()
     try:
         run: Json = connection.call("runs.get", {"run_id": run_id})
@@ -71,7 +71,7 @@ def _written(run_id: str, kind: str) -> tuple[str, str]:
 
 
 def _diff(connection: Connection, run_id: str) -> Json | None:
-    """What the run changed, or why nobody knows; ``None`` from a daemon that cannot tell."""
+    """Get the run's changes, or why they are not known; ``None`` from a daemon without them."""
     try:
         found: Json = connection.call("runs.diff", {"run_id": run_id})
     except Refusal as refusal:
@@ -80,8 +80,11 @@ def _diff(connection: Connection, run_id: str) -> Json | None:
 
 
 def _own_place(run_id: str, kind: str) -> str:
-    """Where a page goes that nobody named a place for: never into a project, whose next commit
-    would take it along. It is the run's own, and takes the place of an earlier one."""
+    """Return the default place of a page, where none was named.
+
+    It is never in a project, whose next commit would take it along. It is the run's own, and takes
+    the place of an earlier one.
+    """
     from podium.paths import state_directory
 
     directory = os.path.join(state_directory(), "exports")

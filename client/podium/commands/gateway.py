@@ -40,8 +40,10 @@ def pair(name: str | None, png: str | None, json: bool) -> int:
 
 
 def _with_picture(params: Json, file: str) -> tuple[Json, str | None]:
-    """Pair, and save the picture; ``None`` for its path if that failed in the end. The file is
-    made first: a key that is told once must not be lost because its picture has no place.
+    """Pair, and save the picture; return ``None`` for its path if that failed in the end.
+
+    The file is made first: a key is shown once and must not be lost because its picture has no
+    place.
 
     Raises:
         Failure: there is such a file, or it cannot be written; nothing is paired then.
@@ -119,7 +121,7 @@ def _address(url: str, style: text.Style) -> str:
 
 
 def is_local(url: str) -> bool:
-    """Whether an address is one that only this machine reaches."""
+    """Return whether an address is reachable only from this machine."""
     return any(own in url for own in ("//127.", "//[::1]", "//localhost"))
 
 
@@ -137,8 +139,10 @@ def _item(words: str) -> str:
 
 
 def _folded(words: str, first: str = "", rest: str = "") -> str:
-    """One paragraph for a terminal's width; what is to be copied is never broken: quoted
-    commands, settings with their values, addresses."""
+    """Break a paragraph to the terminal's width; never break what is to be copied.
+
+    That is quoted commands, settings with their values, and addresses.
+    """
     import re
     import textwrap
 

@@ -1,4 +1,4 @@
-"""Which run is meant where a person names none: the active one, else the latest."""
+"""Default run where a person names none: the active one, else the latest."""
 
 from __future__ import annotations
 
@@ -13,8 +13,9 @@ Json = dict[str, Any]
 
 
 def run_meant(named: str | None) -> str:
-    """The run that is named, else the latest active one, else the latest of all; which one is told
-    on standard error.
+    """Return the named run, else the latest active one, else the latest of all.
+
+    A run that was not named is reported on standard error.
 
     Raises:
         Failure: there is no run yet.

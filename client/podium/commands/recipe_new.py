@@ -115,13 +115,13 @@ def new(name: str, cwd: str | None, user: bool, json: bool) -> int:
 
 
 def skeleton(name: str) -> str:
-    """A whole recipe of that id, with notes on what can be changed."""
+    """Build a whole recipe of that id, with notes on what can be changed."""
     label = name.replace("-", " ").capitalize()
     return SKELETON.replace("@ID@", name).replace("@LABEL@", label)
 
 
 def project_place(directory: str) -> str:
-    """Where the recipes of the project around a directory are, or would be.
+    """Return where the recipes of the project around a directory are, or would be.
 
     The daemon looks in the nearest ``.podium/recipes``, up to the top of the checkout.
     """

@@ -1,4 +1,4 @@
-"""What can be known of a recipe before it runs: its faults, its picture, where outcomes lead."""
+"""Commands on a recipe before it runs: its faults, its picture, where outcomes lead."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def check(file: str, cwd: str | None, json: bool) -> int:
 
 
 def _what_to_check(file: str, cwd: str | None) -> Json:
-    """A file, standard input, or (where there is no such file) a recipe by its name."""
+    """Choose what to check: a file, standard input, or (without such a file) a recipe by name."""
     if file == "-":
         return {"text": read_text("-")}
     if os.path.isfile(file) or os.sep in file or file.endswith(".toml") or file in (".", ".."):
@@ -65,7 +65,7 @@ def _finding(finding: protocol.Finding, file: str, style: text.Style) -> str:
 def _verdict(
     answer: protocol.CheckReport, findings: list[protocol.Finding], style: text.Style
 ) -> str:
-    """One line on the whole: how many findings, or what the recipe may cost at worst."""
+    """Summarise the check in one line: findings, and the worst-case cost of a valid recipe."""
     warnings = sum(finding.get("level") == "warning" for finding in findings)
     errors = len(findings) - warnings
     counts = [text.counted(errors, "error")] if errors else []
@@ -234,7 +234,7 @@ def _path(trace: list[protocol.Hop]) -> str:
 
 
 def _replies(script: str) -> list[str]:
-    """The replies of a script: texts with a line ``---`` between two of them."""
+    """Split a script into its replies, at lines ``---``."""
     replies: list[list[str]] = [[]]
     for line in script.splitlines():
         if line.rstrip() == REPLY_END:
@@ -245,7 +245,7 @@ def _replies(script: str) -> list[str]:
 
 
 def _rehearse(answer: Json, style: text.Style, json: bool) -> int:
-    """Tell how each reply was read; exit 1 where the replies lead nowhere."""
+    """Show how each reply was read; exit 1 where the replies lead nowhere."""
     from podium.render import rehearsal
 
     if json:

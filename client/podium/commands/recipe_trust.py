@@ -68,7 +68,7 @@ def _agree(directory: str, digests: dict[str, str], words: str, json: bool) -> i
 
 
 def _whole(listed: protocol.RecipeRow, directory: str) -> protocol.KnownRecipe:
-    """All of a recipe, as the daemon read it for the digest that comes with it."""
+    """Get the whole recipe, as the daemon read it for the digest that comes with it."""
     name = f"project.{listed['id']}"
     recipe: protocol.KnownRecipe = call("recipes.get", {"id": name, "working_directory": directory})
     return recipe
@@ -96,7 +96,7 @@ def _confirmed(count: int) -> bool:
 
 
 def _review(recipe: protocol.KnownRecipe) -> list[str]:
-    """What a recipe would do, whole where it is a command: nothing may hide at the end of one."""
+    """Describe what a recipe would do, with each command whole: nothing may hide at its end."""
     style = text.Style(sys.stdout)
     state = " (changed since it was trusted)" if recipe.get("changed") else ""
     name = style("bold", text.fold(recipe.get("id")))
@@ -114,7 +114,7 @@ def _review(recipe: protocol.KnownRecipe) -> list[str]:
 
 
 def _acts(body: protocol.Step) -> list[tuple[str, str]]:
-    """What a step does: each act, and its whole command."""
+    """List what a step does: each act, and its whole command."""
     acts: list[tuple[str, str]] = []
     if body.get("run"):
         acts.append(("runs", _command(body["run"])))

@@ -65,7 +65,7 @@ def _broken(recipe: protocol.RecipeRow) -> bool:
 
 
 def _explain(answer: list[protocol.RecipeRow], cwd: str | None) -> None:
-    """What the marks in the list mean for a person, on standard error."""
+    """Explain the marks in the list to a person, on standard error."""
     broken = next((text.fold(one.get("id")) for one in answer if _broken(one)), None)
     if broken is not None:
         text.tell(f"A broken recipe does not run: 'podium recipe show {broken}' names its faults.")
@@ -124,7 +124,7 @@ def outcome(name: str, step: str, file: str, cwd: str | None, json: bool) -> int
 
 
 def read_text(file: str) -> str:
-    """The text of a file, or of standard input for ``-``.
+    """Read a file as text, or standard input for ``-``.
 
     Raises:
         Failure: it is not UTF-8.
@@ -162,5 +162,5 @@ def _switch(found: Json, json: bool) -> int:
 
 
 def directory(cwd: str | None) -> str:
-    """The absolute path of the project that is meant."""
+    """Return the absolute path of the project that is meant."""
     return os.path.abspath(cwd or os.getcwd())

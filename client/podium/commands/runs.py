@@ -44,7 +44,7 @@ def log(run_id: str | None, follow_on: bool, json: bool) -> int:
 
 
 class LogView(follow.JsonView):
-    """An event a line for people: number, time, type and what can be said in short."""
+    """Log of a run for people, an event a line: number, time, type and a short text."""
 
     def __init__(self, run_id: str) -> None:
         self._visits = Visits(run_id)
@@ -66,7 +66,7 @@ class LogView(follow.JsonView):
         text.emit(f"{text.fold(line, text.columns()) if text.columns() else line}\n")
 
     def _told(self, event: Json) -> list[tuple[str, str]]:
-        """What an event's line says of its data: what is plain, what a step took, how it ended."""
+        """Render an event's data for its line: plain values, what a step took, how it ended."""
         kind, data = event.get("type"), event.get("data") or {}
         told = dict(data)
         if kind == "run.started":
@@ -97,7 +97,7 @@ class LogView(follow.JsonView):
         return [(text.fold(name), _value(name, told[name])) for name in names]
 
     def _took(self, data: Json) -> Json:
-        """What the visit took that has just ended."""
+        """Render what the visit took that has just ended."""
         told = {name: data.get(name) for name in ("step", "outcome", "to", "exit")}
         visit = self._visits.next()
         if visit is None:
@@ -128,7 +128,7 @@ class LogView(follow.JsonView):
 
 
 def _value(name: str, value: object) -> str:
-    """A value in short; empty for what a line has no room for."""
+    """Format a value in short; empty for what a line has no room for."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, float):
@@ -162,8 +162,7 @@ def control(verb: str, run_id: str, json: bool) -> int:
 
 
 def _controlled(verb: str, run_id: str) -> tuple[Json, str]:
-    """The run once it is as the command has it, and how it was already where there is nothing to
-    do for that."""
+    """Control a run; return it, and its state already where there was nothing to do."""
     if verb in ("pause", "resume"):
         run: Json = call("runs.get", {"run_id": run_id})
         status = run.get("status")
@@ -231,8 +230,11 @@ def answer(question_id: str, value: str | None, note: str | None, json: bool) ->
 
 
 def _meant(beginning: str, value: str) -> str:
-    """The answer that the words stand for: yes and no where leave is asked for, a choice by its
-    number. Raises ``Failure`` for a number that no choice has."""
+    """Return the answer that the words stand for.
+
+    They are yes and no where leave is asked for, or a choice by its number. Raises ``Failure`` for
+    a number that no choice has.
+    """
     from podium.dialog.ask import LEAVE, beyond, chosen
 
     leave = value.casefold() in LEAVE

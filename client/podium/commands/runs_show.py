@@ -58,7 +58,7 @@ def show(run_id: str | None, json: bool) -> int:
 
 
 def _table(history: History) -> str:
-    """The visits as lines; a column that says nothing of any of them is left out."""
+    """Format the visits as a table, without the columns that are empty for all of them."""
     rows = [_row(step) for step in history.steps]
     told_of = [
         column
@@ -85,7 +85,7 @@ def _row(step: WholeVisit) -> tuple[str, ...]:
 
 
 def _stalled(history: History) -> list[str]:
-    """What is said of each visit that ended as an earlier one did."""
+    """List a warning for each visit that ended as an earlier one did."""
     return [
         f"⚠ {STALLED}: visit {step['visit']} of '{text.fold(step['step'])}': "
         f"{text.fold(words(note))}"
@@ -96,7 +96,7 @@ def _stalled(history: History) -> list[str]:
 
 
 def _questions(run: Json, history: History) -> list[Json]:
-    """The closed questions of the history, then the open ones as the daemon tells them."""
+    """Return the closed questions of the history, then the open ones from the daemon."""
     still_open = run.get("questions") or []
     return [one for one in history.questions if one["closed"]] + still_open
 

@@ -62,7 +62,7 @@ def sessions(project: str | None, limit: str | None, forget: str | None, json: b
 def whole_number(
     option: str, given: str | None, default: int, least: int, most: int = 999_999_999
 ) -> int:
-    """The value of an option that counts something.
+    """Parse the value of an option that counts something.
 
     Raises:
         Failure: it is no whole number, or below ``least`` or above ``most``.
@@ -79,7 +79,7 @@ def whole_number(
 
 
 def _listed(limit: int, directory: str | None) -> tuple[list[protocol.Session], int]:
-    """The newest ``limit`` rows, and how many there are in all."""
+    """Return the newest ``limit`` rows, and how many there are in all."""
     rows: dict[str, protocol.Session] = {}
     params: Json = {} if directory is None else {"working_directory": directory}
     while True:
@@ -115,7 +115,7 @@ def _table(rows: list[protocol.Session], width: int) -> str:
 
 
 def _state(row: protocol.Session) -> str:
-    """What is going on with a session: who holds it, what runs in it, whether it is gone."""
+    """Describe a session's state: its holder, the recipe in it, whether it is gone."""
     holder, recipe = row.get("holder"), row.get("active_recipe")
     told = ["gone"] if row.get("gone") else []
     if recipe:
@@ -126,7 +126,7 @@ def _state(row: protocol.Session) -> str:
 
 
 def distinct(identifiers: Iterable[str]) -> list[str]:
-    """The beginnings of ids, each long enough to be told from the others."""
+    """Shorten ids, each to a beginning long enough to be distinct from the others."""
     given = list(identifiers)
     ordered = sorted(given)
     long: dict[str, int] = dict.fromkeys(ordered, ID_CHARACTERS)

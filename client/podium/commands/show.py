@@ -65,10 +65,10 @@ def show(session: str, count: str | None, follow_on: bool, json: bool) -> int:
 
 
 def _row(connection: Connection, named: str) -> protocol.Session:
-    """The session.
+    """Get the session.
 
     Raises:
-        Failure: there is none; of one that a run has and that has no transcript it says so.
+        Failure: there is none; the message names the run of a session that has no transcript.
     """
     try:
         row: protocol.Session = connection.call("sessions.get", {"session_id": named})
@@ -98,7 +98,7 @@ def _words(messages: list[Json]) -> None:
 
 
 def _header(row: protocol.Session, page: Json, named: str) -> str:
-    """What the session is, and how many of its messages come before those that follow."""
+    """Describe the session and count its messages before those that follow."""
     style = text.Style(sys.stdout)
     lines = [style("bold", text.fold(row.get("name") or "A session without a name"))]
     facts = [(name, text.fold(said)) for name, said in _facts(row)]

@@ -65,7 +65,7 @@ def run(
 
 
 def _started(request: Json, person: bool) -> tuple[Connection, Json]:
-    """Start a run; a person is asked for what the daemon lacks, or wants to be told once more."""
+    """Start a run; ask a person for missing input or for the confirmation that the daemon wants."""
     while True:
         try:
             return follow.start("runs.start", request)
@@ -90,7 +90,7 @@ def _put_right(request: Json, refusal: Refusal) -> bool:
 
 
 def _which_recipe(cwd: str | None) -> int:
-    """No recipe was named: the list of them, and that one is needed."""
+    """List the recipes, as none was named, and raise the error that one is needed."""
     from podium.commands.recipes import list_recipes
 
     list_recipes(cwd, json=False)

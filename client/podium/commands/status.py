@@ -1,4 +1,4 @@
-"""What is asked most: the daemon's status, the runs, the open questions, the locks.
+"""Most frequent requests: the daemon's status, the runs, the open questions, the locks.
 
 One round trip each (two for the questions, where conversations that wait for words stand beside
 them, and for the runs, where prompts at work do), and no import that the answer does not need.
@@ -47,7 +47,7 @@ def status(storage: bool = False, json: bool = False) -> int:
 
 
 def _voice(voice: Mapping[str, Any]) -> str:
-    """Whether speech can be read, by which model; and what says how to have it where it cannot."""
+    """Describe the state of speech input and its model; name the command that sets it up."""
     state, model = str(voice.get("state") or ""), str(voice.get("model") or "")
     if state in ("not-installed", "no-model"):
         return f"{state.replace('-', ' ')} ('podium voice status')"
@@ -90,7 +90,7 @@ def _status_lines(answer: protocol.DaemonStatus) -> list[tuple[str, str]]:
 
 
 def _prompts(status: Mapping[str, Any]) -> str:
-    """How many there are, how many of them wait in line, and what lists them."""
+    """Describe how many there are, how many of them wait in line, and which command lists them."""
     said = _with_hint(status.get("prompts_active"), "podium runs")
     waiting = status.get("prompts_waiting")
     return f"{said}, {waiting} in line" if waiting else said
@@ -102,7 +102,7 @@ def _how(answer: protocol.DaemonStatus) -> str:
 
 
 def _configuration(state: Mapping[str, Any]) -> str:
-    """Nothing as long as the file is what the daemon does."""
+    """Describe how the daemon differs from the file, and its warnings; empty without any."""
     if state.get("problem"):
         return f"the file is not in force: {state['problem']}"
     waiting = ", ".join(str(one.get("key")) for one in state.get("pending") or [])
@@ -141,7 +141,7 @@ def runs(
 
 
 def _runs_table(rows: list[tuple[str, ...]], width: int) -> str:
-    """A run a line; where the terminal has no room for that, its name and step on another."""
+    """Format the runs, one a line; in a narrow terminal its name and step are on another."""
     if not width or width < text.NARROW or text.listing(RUN_HEADINGS, rows, width)[0]:
         return text.table(RUN_HEADINGS, rows, width)
     apart = [RUN_HEADINGS.index(name) for name in ("NAME", "STEP")]
@@ -184,7 +184,7 @@ def _prompt_row(prompt: protocol.ActivePrompt) -> tuple[str, ...]:
 
 
 def _listed(limit: str | None, before: str | None) -> tuple[list[Json], int]:
-    """The newest runs of all that began before one, and how many were asked for."""
+    """List the newest runs that began before one, and return how many were asked for."""
     from podium.commands.sessions import MOST_AT_ONCE, MOST_LISTED, whole_number
 
     wanted = whole_number("--limit", limit, LISTED_RUNS, least=1, most=MOST_LISTED)
@@ -206,7 +206,7 @@ RUN_HEADINGS = ("RUN", "NAME", "STATUS", "STEP", "STARTED", "COST", "DIRECTORY")
 
 
 def run_row(run: Json) -> tuple[str, ...]:
-    """A run as a line of ``podium runs``."""
+    """Format a run as a line of ``podium runs``."""
     from podium.render.words import end_sign, home_relative, run_name, status_words
 
     ended = run.get("exit") or {}
@@ -244,7 +244,7 @@ def questions(json: bool) -> int:
 
 
 def waiting_talks(status: Json) -> list[str]:
-    """A line for each conversation that goes on when its person says something."""
+    """Build a line for each conversation that waits for its person's words."""
     talks = status.get("talks_waiting")
     if not talks:
         return []

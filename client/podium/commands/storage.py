@@ -1,4 +1,4 @@
-"""What takes room on the disk: ``podium status --storage``, ``podium prune``."""
+"""Disk use: ``podium status --storage``, ``podium prune``."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def prune(dry_run: bool, vacuum: bool, what: list[str] | None, json: bool) -> in
 
 
 def _tell_worktrees(worktrees: list[protocol.WorktreeRow]) -> None:
-    """Those are people's work: they go by their own command alone."""
+    """Show the worktrees: they are people's work, and only their own command removes them."""
     text.say("\nWorktrees stay until you say so ('podium worktree remove RUN'):")
     rows = [
         (

@@ -51,10 +51,10 @@ def _transcript(
 
 
 def _readable(file: str) -> str:
-    """The absolute path of a file that can be read: the daemon has another directory.
+    """Return the absolute path of a readable file, as the daemon has another directory.
 
     Raises:
-        Failure: it cannot.
+        Failure: it cannot be read.
     """
     path = os.path.abspath(file)
     try:
@@ -81,7 +81,7 @@ def _piped(audio_format: str | None) -> Json:
 
 
 def _waiting(method: str, params: Json) -> Any:
-    """A call that takes as long as it takes."""
+    """Make a call without a time limit."""
     connection = Connection()
     try:
         return connection.call(method, params, None)
@@ -114,7 +114,7 @@ def listen(
         return OK
     command: protocol.SpokenCommand | None = answer.get("command")
     if command is not None:
-        # The daemon has carried it out: it is no text for anybody else.
+        # The daemon has carried it out: there is no text to print or send.
         text.tell(f"podium: {text.fold(command.get('read_back') or command.get('command'))}")
         return OK
     if not send:
@@ -127,7 +127,7 @@ def listen(
 
 
 def given_seconds(words: str | None) -> float | None:
-    """The value of --seconds.
+    """Parse the value of --seconds.
 
     Raises:
         Failure: it is no such number.
@@ -206,7 +206,7 @@ def status(json: bool) -> int:
         return OK
     state = str(answer.get("state"))
     told = [f"voice: {STATES.get(state, text.fold(state))}"]
-    if state != "not-installed":  # what would be used tells nothing before it is there
+    if state != "not-installed":  # before it is there, what would be used means nothing
         told += [text.fold(answer[name]) for name in ("engine", "model") if answer.get(name)]
     text.say(", ".join(told))
     if answer.get("problem"):

@@ -52,7 +52,7 @@ def _row(row: protocol.WorktreeRow) -> tuple[str, ...]:
 
 
 def _state(row: protocol.WorktreeRow) -> str:
-    """Whether the work has come where it belongs, or whether it is still being done."""
+    """Describe a worktree: its run still going on, its work merged, or its work to merge."""
     if row.get("status") != "ended":
         return text.fold(row.get("status"))
     if row.get("problem"):
@@ -71,7 +71,7 @@ def _files(row: protocol.WorktreeRow) -> str:
 
 
 def size(count: object) -> str:
-    """A number of bytes as people say it."""
+    """Format a number of bytes as people say it."""
     if not isinstance(count, int):
         return "?"
     value, unit = float(count), 0

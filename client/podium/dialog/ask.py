@@ -34,11 +34,11 @@ class Asker:
 
     @property
     def waiting(self) -> bool:
-        """Whether a question stands and there is still someone to type."""
+        """Return whether a question is open and a person can still type."""
         return bool(self._open) and not self._ended
 
     def fileno(self) -> int:
-        """The terminal's input."""
+        """Return the descriptor of the terminal's input."""
         return sys.stdin.fileno()
 
     def event(self, connection: Connection, event: Json) -> None:
@@ -61,14 +61,14 @@ class Asker:
                 self._answer(connection, line.strip())
 
     def _takes(self, question: Json) -> bool:
-        """Whether this one is asked here."""
+        """Return whether this question is asked here."""
         return True
 
     def waits(self, run: Json) -> None:
         """Questions alone are asked here, and they were shown when they were opened."""
 
     def _lines(self) -> list[str]:
-        """The whole lines that were typed since the last time; at the end of input none."""
+        """Read the whole lines typed since the last call; none at the end of input."""
         data = os.read(self.fileno(), 65536)
         if not data:
             self._input_over()
@@ -101,7 +101,7 @@ class Asker:
         self._invite()
 
     def _put_aside(self) -> None:
-        """What was typed before a question was seen is no answer to it."""
+        """Discard what was typed before a question was seen: it is no answer to it."""
         early: list[str] = []
         while not self._ended and select.select([self], [], [], 0)[0]:
             early += self._lines()
@@ -156,12 +156,15 @@ class TurnAsker(Asker):
 
 
 LEAVE = {"y": "allow", "yes": "allow", "n": "deny", "no": "deny"}
-"""What a person says where leave is asked for, and what that is called."""
+"""Replies that a person types to a permission request, and the choices that they name."""
 
 
 def chosen(question: Json, words: str) -> str:
-    """What a person means: a choice by number, id, label or a clear beginning, several where the
-    question takes them, yes and no where leave is asked for; else the words."""
+    """Convert a person's words to an answer.
+
+    That is a choice by number, id, label or a clear beginning, several where the question takes
+    them, yes and no where leave is asked for; else the words.
+    """
     choices = choices_of(question)
     if question.get("multi"):
         return _several(choices, words)
@@ -176,8 +179,10 @@ def chosen(question: Json, words: str) -> str:
 
 
 def beyond(question: Json, words: str) -> str:
-    """Say that a number is none of the choices' own: nobody means it as an answer. Empty: all is
-    well."""
+    """Return the complaint about a number that is none of the choices; empty if all is well.
+
+    Such a number is not meant as an answer.
+    """
     choices = choices_of(question)
     numbers = words.replace(",", " ").split()
     if not choices or not numbers or not all(one.isdecimal() for one in numbers):
@@ -203,7 +208,7 @@ def _several(choices: list[tuple[str, str]], words: str) -> str:
 
 
 def _choice(choices: list[tuple[str, str]], words: str) -> str | None:
-    """The choice that is named by its number, id or label."""
+    """Find the choice by its number, id or label."""
     if words.isdecimal() and 1 <= int(words) <= len(choices):
         return choices[int(words) - 1][0]
     wanted = words.casefold()

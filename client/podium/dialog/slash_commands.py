@@ -1,4 +1,4 @@
-"""What a chat does itself: words that leave it, and commands that begin with a slash."""
+"""Words that a chat handles itself: those that leave it, and commands after a slash."""
 
 from __future__ import annotations
 
@@ -37,24 +37,27 @@ _COMMAND = re.compile(r"/([a-z]+)(?:\s+(.*))?", re.DOTALL)
 
 
 def leaves(message: str) -> bool:
-    """Whether these words end the chat: case and a full stop do not matter."""
+    """Return whether these words end the chat; case and a full stop do not matter."""
     return message.strip().rstrip(".").strip().casefold() in LEAVING
 
 
 def command(message: str) -> tuple[str, str] | None:
-    """The command and what follows it; ``None`` for words that are meant for the agent."""
+    """Parse a command and what follows it; ``None`` for words meant for the agent."""
     found = _COMMAND.fullmatch(message.strip())
     return (found[1], (found[2] or "").strip()) if found else None
 
 
 def for_agent(message: str) -> str:
-    """The message without the slash that told it from a command."""
+    """Return the message without the slash that distinguishes it from a command."""
     return message[1:] if message.startswith("//") else message
 
 
 def help_text(*, person: bool, recipe: bool, modes: tuple[str, ...], width: int) -> str:
-    """What ``/help`` says, in lines of at most ``width`` cells (0: any). ``person``: at a terminal
-    that edits lines; ``modes`` are the agent's words, as far as they are known."""
+    """Build the text of ``/help``, in lines of at most ``width`` cells (0: any).
+
+    ``person``: at a terminal that edits lines; ``modes`` are the agent's words, as far as they are
+    known.
+    """
     known = f": {', '.join(modes)}" if modes else ""
     steer = "; the recipe's agent gets it at once" if recipe else ""
     words = HELP.format(keys=KEYS if person else "", steer=steer, modes=known)
@@ -73,6 +76,8 @@ def _fitted(line: str, width: int) -> list[str]:
 
 
 def goes_on(line: str) -> bool:
-    """Whether a typed line goes on with the next: it ends in a backslash that is not itself marked
-    by one."""
+    """Return whether a typed line goes on with the next.
+
+    It ends in a backslash that is not itself marked by one.
+    """
     return (len(line) - len(line.rstrip("\\"))) % 2 == 1

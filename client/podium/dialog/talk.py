@@ -1,7 +1,7 @@
-"""A person's words in a conversation, typed at a terminal while its events are told.
+"""Input to a conversation, typed at a terminal while its events are shown.
 
-The terminal stays in its ordinary line mode. When the run waits for its person, a line is asked
-for and sent; its questions are asked as those of any run.
+The terminal stays in its ordinary line mode. When the run waits for its person, a line is asked for
+and sent; its questions are asked as those of any run.
 """
 
 from __future__ import annotations
@@ -25,8 +25,10 @@ PROMPT, MORE = "you> ", "...> "
 
 
 class Talker(Asker):
-    """The questions and the words of one run at one terminal. ``said`` are the ids of what was
-    said here."""
+    """Questions and words of one run at one terminal.
+
+    ``said`` are the ids of the messages sent from here.
+    """
 
     def __init__(self, screen: Screen) -> None:
         super().__init__(screen)
@@ -36,11 +38,11 @@ class Talker(Asker):
 
     @property
     def waiting(self) -> bool:
-        """Whether an answer or a message is wanted, and there is still someone to type."""
+        """Return whether an answer or a message is wanted, and a person can still type."""
         return super().waiting or (bool(self._wanted) and not self._ended)
 
     def event(self, connection: Connection, event: Json) -> None:
-        """Take note of questions, and of what somebody else has said first."""
+        """Take note of questions, and of messages that another client sent first."""
         if event.get("seq") is not None:
             self._wanted = {}
         super().event(connection, event)

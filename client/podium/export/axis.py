@@ -1,4 +1,4 @@
-"""Where a time stands in the picture: work to scale, long waiting cut short."""
+"""Time axis of the picture: work to scale, long waiting cut short."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ TICK_ROOM = 64.0
 
 
 def union(spans: Iterable[Span]) -> list[Span]:
-    """The same stretches of time, in order and without overlap."""
+    """Merge stretches of time into an ordered list without overlap."""
     joined: list[Span] = []
     for began, ended in sorted(span for span in spans if span[1] > span[0]):
         if joined and began <= joined[-1][1]:
@@ -27,7 +27,7 @@ def union(spans: Iterable[Span]) -> list[Span]:
 
 
 def without(spans: list[Span], holes: list[Span]) -> list[Span]:
-    """What is left of spans outside the holes; both as ``union`` gives them."""
+    """Return the parts of spans outside the holes; both as ``union`` returns them."""
     left = []
     for began, ended in spans:
         reached = began
@@ -55,7 +55,7 @@ class Axis:
         self._scale = (right - left) / shown if shown else 0.0
 
     def _made(self, most: float) -> list[tuple[float, float, float]]:
-        """The stretches (began, ended, shown seconds) that the picture is made of."""
+        """List the stretches (began, ended, shown seconds) that make up the picture."""
         made = [(began, ended, most) for began, ended in self.cuts]
         made += [
             (began, ended, ended - began) for began, ended in without([self._whole], self.cuts)
@@ -63,7 +63,7 @@ class Axis:
         return sorted(made)
 
     def at(self, moment: float) -> float:
-        """The place of a time; what lies outside stands at the edge."""
+        """Return the position of a time; one outside the picture stands at the edge."""
         place = self._left
         for began, ended, shown in self._pieces:
             if moment <= began:

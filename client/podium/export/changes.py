@@ -1,4 +1,4 @@
-"""What a run changed, as a part of its page: commits, files, patches, what it left."""
+"""Changes of a run, as a part of its page: commits, files, patches, uncommitted files."""
 
 from __future__ import annotations
 
@@ -12,7 +12,10 @@ Json = dict[str, Any]
 
 
 def changes(diff: Json | None) -> str:
-    """The section; ``diff`` is what ``runs.diff`` told, or why it did not under ``problem``."""
+    """Build the section.
+
+    ``diff`` is the result of ``runs.diff``, or why there is none under ``problem``.
+    """
     if diff is None:
         return ""
     if diff.get("problem"):

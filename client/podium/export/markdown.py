@@ -1,7 +1,7 @@
-"""The agent's Markdown as a part of the page: its shapes, and nothing that it could reach with.
+"""Agent's Markdown as a part of the page: its shapes, and nothing that it could reach with.
 
 Words of an agent are hostile: no markup of theirs is taken, no picture is fetched, and an address
-stands as text, for nobody to be led away by.
+stands as text, so that it leads no person away.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 MOST_CHARACTERS = 100_000
 MOST_BRACKETS = 5_000
-"""Beyond them words stand as they are: shaping them takes longer than anybody waits. For each
+"""Beyond them words stand as they are: shaping them takes longer than a person waits. For each
 bracket, which may begin a link, the reader looks through what comes after it."""
 
 HIGHEST = 4
@@ -62,7 +62,7 @@ def _link_open(*_all: Any) -> str:
 
 
 def _link_close(_self: Any, tokens: Sequence[Token], at: int, *_rest: Any) -> str:
-    """The address after the words, unless it is those."""
+    """Return the address after the words, unless the words are the address."""
     opened = at - 1
     depth = 1
     while depth:
@@ -74,7 +74,7 @@ def _link_close(_self: Any, tokens: Sequence[Token], at: int, *_rest: Any) -> st
 
 
 def _image(_self: Any, tokens: Sequence[Token], at: int, *_rest: Any) -> str:
-    """What a picture shows in words, and where it is."""
+    """Return a picture's description in words, and its address."""
     address = esc(tokens[at].attrGet("src") or "")
     return esc(tokens[at].content) + tag("small", f" (picture: {address})")
 

@@ -24,8 +24,11 @@ def esc(value: object) -> str:
 
 
 def tag(name: str, inside: str, **attributes: object) -> str:
-    """An element around markup. ``class_`` is ``class``; ``True`` is an attribute alone, what is
-    ``None`` or ``False`` is left out."""
+    """Build an element around markup.
+
+    ``class_`` is ``class``; ``True`` is an attribute alone, a value of ``None`` or ``False`` is
+    left out.
+    """
     said = ""
     for key, value in attributes.items():
         if value is None or value is False:
@@ -36,5 +39,5 @@ def tag(name: str, inside: str, **attributes: object) -> str:
 
 
 def number(value: float) -> str:
-    """A coordinate, in tenths."""
+    """Format a coordinate, in tenths."""
     return f"{value:.1f}".removesuffix(".0")

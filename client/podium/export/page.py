@@ -37,8 +37,8 @@ BARS = (
 
 
 def page(run: Json, history: History, now: float, diff: Json | None = None) -> str:
-    """The page of a run, written ``now`` (epoch seconds). ``diff`` is what it changed, as
-    ``runs.diff`` tells it."""
+    """Render the page of a run, written ``now`` (epoch seconds). ``diff`` is what it changed, as
+    ``runs.diff`` returns it."""
     until = history.until
     label = str(history.start.get("label") or run.get("recipe") or "Prompt")
     parts = [_head(run, history, label), _picture(run, history)]
@@ -55,7 +55,7 @@ def page(run: Json, history: History, now: float, diff: Json | None = None) -> s
 
 
 def _document(title: str, body: str) -> str:
-    """The whole document. The policy admits this style by its digest, and nothing else at all."""
+    """Build the whole document. The policy admits this style by its digest, and nothing else."""
     digest = base64.b64encode(hashlib.sha256(CSS.encode()).digest()).decode()
     policy = f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
     return (
@@ -119,14 +119,14 @@ def _facts(run: Json, history: History) -> list[str]:
 
 
 def _work(steps: list[WholeVisit], began: float | None, until: float) -> str:
-    """How long the run worked; empty where that is as good as all of its time."""
+    """Return how long the run worked; empty where that is nearly all of its time."""
     worked = sum(step["work_seconds"] for step in steps)
     nearly_all = began is not None and until - began - worked < max(1.0, worked * ALIKE)
     return "" if nearly_all else text.duration(worked)
 
 
 def _moment(stamp: object) -> str:
-    """A time on the clock of this machine, with its zone."""
+    """Format a time on the clock of this machine, with its zone."""
     then = text.epoch(stamp)
     return text.local(stamp) + ("" if then is None else time.strftime(" %Z", time.localtime(then)))
 
@@ -155,7 +155,7 @@ def _swatch(kind: str, words: str) -> str:
 
 
 def _way(run: Json, history: History) -> str:
-    """The way through the machine, a link to each visit."""
+    """Build the way through the machine, with a link to each visit."""
     if not history.steps:
         return ""
     items = []
@@ -172,7 +172,7 @@ def _way(run: Json, history: History) -> str:
 
 
 def _sums(history: History) -> str:
-    """What each step took in all its visits."""
+    """Build the table of what each step took in all its visits; empty for a single visit."""
     by_step: dict[str, list[float]] = {}
     for step in history.steps:
         sums = by_step.setdefault(step["step"], [0.0, 0.0, 0.0, 0.0])

@@ -21,7 +21,7 @@ LEAST = 8.0
 
 
 def rail(run: Json, history: History) -> str:
-    """The rows; empty for a run that has not begun."""
+    """Build the rows; empty for a run that has not begun."""
     steps, until = history.steps, history.until
     if not steps:
         return ""

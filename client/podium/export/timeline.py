@@ -58,7 +58,7 @@ class Timeline:
         self._axis = Axis((first, max(first, until)), work, LABELS, WIDTH - MARGIN)
 
     def svg(self) -> str:
-        """The picture; empty for a run that has not begun."""
+        """Draw the picture; empty for a run that has not begun."""
         if not self._steps:
             return ""
         parts = [PATTERNS, *self._scale(), *self._cuts(), *self._rows(), *self._links()]
@@ -92,7 +92,7 @@ class Timeline:
         return parts
 
     def _cuts(self) -> list[str]:
-        """What stands for a long time without work."""
+        """Draw the marks that stand for long times without work."""
         parts = []
         for began, ended in self._axis.cuts:
             left, right = self._axis.at(began), self._axis.at(ended)
@@ -114,7 +114,7 @@ class Timeline:
         return parts
 
     def _links(self) -> list[str]:
-        """From where a visit ended to where the next began."""
+        """Draw the curves from the end of each visit to the start of the next."""
         parts = []
         for step, following in zip(self._steps, self._steps[1:], strict=False):
             x1 = self._axis.at(self._span(step["began_at"], step["ended_at"])[1])
@@ -128,7 +128,7 @@ class Timeline:
         return parts
 
     def _visit(self, step: WholeVisit) -> str:
-        """A visit: what it took as a whole, and in it what was done and waited for."""
+        """Draw a visit: its whole duration, and in it the work and the waits."""
         kind = tone(step, self._steps, self._run)
         top = self._lanes[step["step"]] + (LANE - BAR) / 2
         parts = [
@@ -179,7 +179,7 @@ class Timeline:
         return _rect(kind, began, top, max(LEAST, ended - began), height, said)
 
     def _number(self, step: WholeVisit, top: float) -> str:
-        """The visit's number, in its longest stretch of work if there is room."""
+        """Draw the visit's number, in its longest stretch of work if there is room."""
         drawn = [(self._axis.at(a), self._axis.at(b)) for a, b in self._free(step)]
         began, ended = max(drawn, key=lambda one: one[1] - one[0], default=(0.0, 0.0))
         said = str(step["number"])
@@ -188,7 +188,7 @@ class Timeline:
         return _words(said, (began + ended) / 2, top + BAR / 2 + 4, "number", "middle")
 
     def _free(self, step: WholeVisit) -> list[Span]:
-        """Where nothing is drawn upon the turns of a visit."""
+        """Return the stretches of a visit's turns that nothing is drawn upon."""
         turns = [self._span(turn["began_at"], turn["ended_at"]) for turn in step["turns"]]
         return without(union(turns), union(self._idle(step)))
 

@@ -31,13 +31,13 @@ LEGEND = (
 
 
 def end_tone(run: dict[str, Any]) -> str:
-    """The tone of a run's end by its class, or of a run that has none yet."""
+    """Return the tone of a run's end by its class; ``open`` for a run that has none yet."""
     end = run.get("exit")
     return ENDS.get(str(end.get("class")), "error") if end else "open"
 
 
 def tone(step: WholeVisit, steps: list[WholeVisit], run: dict[str, Any]) -> str:
-    """The tone of a visit."""
+    """Return the tone of a visit."""
     if step["exit"] is not None or (step is steps[-1] and step["ended_at"] and run.get("exit")):
         return end_tone(run)
     if step["ended_at"] is None:

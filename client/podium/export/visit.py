@@ -1,4 +1,4 @@
-"""One visit of a run as a part of its page: prompt, words, checks, questions, times and cost."""
+"""Visit of a run as a part of its page: prompt, words, checks, questions, times and cost."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ NOTES = {
 
 
 def section(step: WholeVisit, steps: list[WholeVisit], run: Json, until: float) -> str:
-    """A visit; what happened in it stands in the order of time."""
+    """Build a visit's section; its content stands in the order of time."""
     kind = tone(step, steps, run)
     retries = (run.get("limits") or {}).get("max_retries")
     happened = [(one["began_at"], _turn(one, retries)) for one in step["turns"]]
@@ -112,7 +112,7 @@ def _turn(turn: VisitTurn, retries: int | None) -> str:
 
 
 def _calls(turn: VisitTurn) -> str:
-    """The tools that the agent called, a line each."""
+    """List the tools that the agent called, a line each."""
     count = len(turn["calls"]) + turn["more_calls"]
     lines = [tag("li", tag("code", esc(history.call(one))), dir="auto") for one in turn["calls"]]
     if turn["more_calls"]:
@@ -160,5 +160,5 @@ def _pre(words: str) -> str:
 
 
 def _folded(summary: str, inside: str, unfolded: bool = False, kind: str | None = None) -> str:
-    """What is shown on a click or a key; ``summary`` and ``inside`` are markup."""
+    """Fold content away until a click or a key; ``summary`` and ``inside`` are markup."""
     return tag("details", tag("summary", summary) + inside, open=unfolded, class_=kind)

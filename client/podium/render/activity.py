@@ -1,4 +1,4 @@
-"""What an agent does at this moment, for the live line, and what came of it, in a few lines."""
+"""Present activity of an agent for the live line, and its results in a few lines."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ NOTICE_CELLS = 1000
 """At most of a notice: a person has to read it whole, so it takes as many lines as it needs."""
 
 ASSUMED_CELLS = 100
-"""What is cut is cut to this where no terminal is."""
+"""Width to which text is cut where there is no terminal."""
 
 
 class Activity:
@@ -36,21 +36,21 @@ class Activity:
             self._doing = text.fold(delta)
 
     def over(self) -> None:
-        """The turn is over."""
+        """Clear the activity at the end of the turn."""
         self._doing = ""
 
     def line(self, elapsed: str, cost_usd: float, where: str, unseen: str) -> str:
-        """The live line; ``unseen`` are the words that stream and cannot be shown yet."""
+        """Build the live line; ``unseen`` are the words that stream and cannot be shown yet."""
         doing = self._doing or text.fold(unseen)
         there = "  ".join(filter(None, [elapsed, text.money(cost_usd), where]))
         return f"  {there} · {doing}" if doing else f"  {there}"
 
     def tells(self, message: str) -> None:
-        """A result was told; its tool says the same once more."""
+        """Note a result that was shown, as its tool repeats it."""
         self._told = message
 
     def untold(self, said: str) -> str:
-        """What a tool says without what was told of it."""
+        """Return a tool's words without the result that was shown."""
         told, self._told = self._told, ""
         if told and (said == told or said.startswith(f"{told}\n")):
             return said[len(told) :].strip("\n")
@@ -58,12 +58,12 @@ class Activity:
 
 
 def brief(words: object, columns: int, margin: int = 4) -> str:
-    """Words on one line of a terminal (0 columns: of none), after a margin."""
+    """Shorten words to one line of a terminal (0 columns: of none), after a margin."""
     return text.fold(words, max(text.NARROWEST, columns - margin) if columns else ASSUMED_CELLS)
 
 
 def result_lines(said: object, columns: int, margin: int = 4) -> list[str]:
-    """The first lines of what a tool gave back, each cut to the terminal, and how many more."""
+    """Return the first lines of a tool's result, each cut to the terminal, and how many more."""
     lines = [brief(line, columns, margin) for line in text.clean(said).splitlines() if line.strip()]
     more = len(lines) - RESULT_LINES
     if more > 1:

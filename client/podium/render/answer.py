@@ -19,9 +19,9 @@ Json = dict[str, Any]
 
 
 class AnswerView:
-    """Streams one turn's answer. ``started`` is what ``sessions.prompt`` returned.
+    """Streams one turn's answer. ``started`` is the result of ``sessions.prompt``.
 
-    ``screen`` is standard output. Where standard error is the same terminal, all is told there in
+    ``screen`` is standard output. Where standard error is the same terminal, all is shown there in
     its order, above a live line.
     """
 
@@ -40,7 +40,7 @@ class AnswerView:
         self._cost = 0.0
 
     def event(self, event: Json) -> None:
-        """Tell what belongs to this turn."""
+        """Show an event that belongs to this turn."""
         data, kind = event.get("data") or {}, event.get("type")
         if kind == "run.started" and data.get("text") != self._said:
             self._aside(f"handed to the running turn of run {event.get('run_id')}")
@@ -68,7 +68,7 @@ class AnswerView:
             self._screen.status(self._activity.line(took, self._cost, "", self._screen.tail))
 
     def waits(self, run: Json) -> None:
-        """One turn waits for nothing but answers."""
+        """Do nothing: one turn waits only for answers."""
 
     def finish(self) -> None:
         """End the answer's last line."""
@@ -128,10 +128,10 @@ class AnswerView:
 
 
 class PhaseAnswerView(AnswerView):
-    """Streams what comes of a message in a conversation, until it is the person's turn again.
+    """Streams the answer to a message in a conversation, until it is the person's turn again.
 
-    That may be more than one turn: a phase that needs no person goes on by itself. What was said
-    before the message is passed over.
+    That may be more than one turn: a phase that needs no person goes on by itself. Events before
+    the message are passed over.
     """
 
     def __init__(self, started: Json, said: str, interactive: bool, screen: Screen) -> None:
@@ -139,7 +139,7 @@ class PhaseAnswerView(AnswerView):
         self._carried = Carried(started)
 
     def event(self, event: Json) -> None:
-        """Tell what belongs to this turn and those after it."""
+        """Show an event that belongs to this turn or those after it."""
         data, kind = event.get("data") or {}, event.get("type")
         turn = data.get("turn_id")
         self._carried.event(event)

@@ -1,4 +1,4 @@
-"""How a run was begun, in words: what it is called, what bounds it, and how to begin it again."""
+"""Start of a run, in words: its name, its bounds, and how to begin it again."""
 
 from __future__ import annotations
 
@@ -14,14 +14,15 @@ PREVIEW_CHARACTERS = 120
 
 
 def first_line(started: Json) -> str:
-    """What was begun: ``implement-and-review: Add unicode slugs``, of a plain prompt its words."""
+    """Name what was begun: ``implement-and-review: Add unicode slugs``, a plain prompt by its
+    words."""
     if started.get("kind") == "prompt":
         return f"Prompt: {text.fold(started.get('first_prompt'), PREVIEW_CHARACTERS)}"
     return text.fold(started.get("name") or started.get("label") or started.get("recipe"))
 
 
 def first_note(started: Json, *, watched: bool) -> str:
-    """Which run it is, where, what bounds it, and to who watches at a terminal how to leave."""
+    """Describe the run: its id, place and bounds; at a terminal, how to leave it."""
     limits, kind = started.get("limits") or {}, started.get("kind")
     steps, minutes = limits.get("max_total_steps"), limits.get("max_minutes")
     bounds = [f"{steps} steps"] if steps else []
@@ -37,20 +38,22 @@ def first_note(started: Json, *, watched: bool) -> str:
 
 
 def _to_mend(run: Json) -> bool:
-    """Whether an error of one line ended a run: it says what to do, and as long as it stands, the
-    next run ends as this one."""
+    """Return whether an error of one line ended a run.
+
+    The line states what to do, and as long as the error stands, the next run ends as this one.
+    """
     ended = run.get("exit") or {}
     detail = str(ended.get("detail") or "").strip()
     return ended.get("reason") == "error" and bool(detail) and "\n" not in detail
 
 
 def again_label(run: Json) -> str:
-    """What stands before the command that begins a run again."""
+    """Return the label before the command that begins a run again."""
     return "First mend what ended it, then run it again:" if _to_mend(run) else "Run it again:"
 
 
 def again_command(started: Json, run: Json) -> str:
-    """The command that does the same again, from a ``run.started`` and the run; may be empty."""
+    """Build the command that does the same again from ``run.started`` and the run; may be empty."""
     worktree = started.get("worktree") or {}
     place = str(worktree.get("repository") or run.get("working_directory"))
     agent = started.get("agent_override")

@@ -1,4 +1,4 @@
-"""What happens in a conversation beside its words, told to a person in a line each."""
+"""Events of a conversation beside its words, for a person in a line each."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ TOOLS = ("ask", "save", "transition", "notify", "report_outcome")
 
 
 def is_told(output: Json) -> bool:
-    """Whether a ``turn.output`` is a call of one of Podium's tools: ``tool.used`` tells of it."""
+    """Return whether a ``turn.output`` calls one of Podium's tools: ``tool.used`` reports it."""
     name = str(output.get("delta")).partition(" ")[0].rstrip(":").removeprefix("mcp__podium__")
     return output.get("kind") == "tool" and name in TOOLS
 
 
 def tool_used(data: Json) -> Told | None:
-    """A call of one of Podium's own tools; ``None`` where something else tells of it."""
+    """Describe a call of one of Podium's own tools; ``None`` where something else reports it."""
     tool, args = str(data.get("tool")), data.get("args") or {}
     if not data.get("success"):
         return f"✗ {text.fold(_what(tool, args))} refused: {_brief(data.get('message'))}", "yellow"
@@ -44,14 +44,14 @@ def tool_used(data: Json) -> Told | None:
 
 
 def message(data: Json) -> Told:
-    """What a person has said from elsewhere."""
+    """Describe a person's message from elsewhere."""
     who = str(data.get("by") or "person")
     by = "" if who in ("person", "local") else f" (by {text.fold(who)})"
     return f"you{by}: {text.fold(data.get('text'), BRIEF)}", "dim"
 
 
 def hook_ended(data: Json) -> Told | None:
-    """A hook at the end of a turn; ``None`` for one that has nothing against it."""
+    """Describe a hook at the end of a turn; ``None`` if it neither refused nor failed."""
     command = text.fold(" ".join(str(word) for word in data.get("run") or []), BRIEF)
     reason = f": {_brief(data['reason'])}" if data.get("reason") else ""
     if data.get("refused"):
@@ -62,7 +62,7 @@ def hook_ended(data: Json) -> Told | None:
 
 
 def stalled(data: Json) -> Told:
-    """A visit that came to nothing."""
+    """Describe a visit that made no progress."""
     step = text.fold(data.get("step"))
     return (
         f"⚠ no progress: visit {data.get('visit')} of '{step}' ended as visit "
@@ -71,7 +71,7 @@ def stalled(data: Json) -> Told:
 
 
 def shown(value: object) -> str:
-    """A value of the context in short: a text as it is, else as JSON, a long list as its count."""
+    """Format a value of the context: a text as it is, else as JSON, a long list as its count."""
     if isinstance(value, str):
         return value
     import json
@@ -83,7 +83,7 @@ def shown(value: object) -> str:
 
 
 def context(ctx: Json) -> list[tuple[str, str]]:
-    """The context as rows: its keys, and what they hold; ``-`` where that is nothing."""
+    """List the context as rows: its keys, and what they hold; ``-`` where that is nothing."""
     return [
         (text.fold(key), "-" if value in ("", [], {}, None) else text.fold(shown(value)))
         for key, value in ctx.items()

@@ -1,4 +1,4 @@
-"""What is said of a run's changes, on a terminal and on a page alike."""
+"""Words about a run's changes, on a terminal and on a page alike."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _CHANGES = {"added": "new", "deleted": "deleted", "type": "another kind", "confl
 
 
 def named(file: protocol.DiffFile) -> str:
-    """A file, with what was done to it where that is more than changing it."""
+    """Name a file, with what was done to it where that is more than changing it."""
     path, change = text.fold(file.get("path")), str(file.get("change"))
     if file.get("before"):
         path = f"{text.fold(file['before'])} → {path}"
@@ -34,14 +34,14 @@ def named(file: protocol.DiffFile) -> str:
 
 
 def counts(file: protocol.DiffFile) -> tuple[str, str]:
-    """The lines that came and went; a file that is no text has none."""
+    """Return how many lines were added and deleted; a file that is no text has none."""
     if file.get("added") is None:
         return "binary", ""
     return f"+{file['added']}", f"-{file['deleted']}"
 
 
 def notes(diff: Mapping[str, Any]) -> list[str]:
-    """What whoever reads a run's changes has to know of them."""
+    """List what a reader of a run's changes has to know of them."""
     said = []
     if diff.get("rewritten"):
         said.append(
@@ -54,7 +54,7 @@ def notes(diff: Mapping[str, Any]) -> list[str]:
 
 
 def left_words(run: Json) -> str:
-    """What a run left uncommitted at its end, in a line; empty where that is nothing."""
+    """Describe in a line what a run left uncommitted at its end; empty where that is nothing."""
     left = run.get("left") or {}
     if left.get("problem"):
         return f"What it left uncommitted is not known: {text.fold(left['problem'])}"
@@ -64,7 +64,7 @@ def left_words(run: Json) -> str:
 
 
 def some(left: Mapping[str, Any]) -> str:
-    """The first files of a list, and how many there are beside them."""
+    """Name the first files of a list, and how many there are beside them."""
     paths = [text.fold(path) for path in left.get("paths") or []]
     more = len(paths[NAMED:]) + int(left.get("more") or 0)
     names = ", ".join(paths[:NAMED])
@@ -72,13 +72,13 @@ def some(left: Mapping[str, Any]) -> str:
 
 
 def end_notes(run: Json) -> list[str]:
-    """What is said at a run's end of the work that it leaves."""
+    """List the notes at a run's end about the work that it leaves."""
     left = left_words(run)
     return [*([f"{left[:1].lower()}{left[1:]}"] if left else []), *worktree_notes(run)]
 
 
 def worktree_notes(run: Json) -> list[str]:
-    """Where a run's worktree is, how its work comes out of it, and how it goes away."""
+    """Describe where a run's worktree is, how to take its work out, and how to remove it."""
     tree, named = run.get("worktree"), text.short(run.get("run_id"))
     if not tree:
         return []

@@ -27,7 +27,7 @@ _MARKS = {"completed": ("✓", "green"), "error": ("✗", "red"), "checks-failed
 
 
 def drawn(recipe: protocol.KnownRecipe, style: text.Style, columns: int = 0) -> str:
-    """All of a recipe. ``columns`` is the terminal's width, 0 where there is none."""
+    """Draw a whole recipe. ``columns`` is the terminal's width, 0 where there is none."""
     width = max(NARROWEST, min(columns or WIDEST, WIDEST))
     lines = [f"{style('bold', text.fold(recipe.get('label')))} ({text.fold(recipe.get('id'))})"]
     if recipe.get("description"):
@@ -46,7 +46,7 @@ def drawn(recipe: protocol.KnownRecipe, style: text.Style, columns: int = 0) -> 
 
 
 def ways_of(recipe: protocol.KnownRecipe, name: str) -> list[Any]:
-    """Where the outcomes of a step lead; an older daemon tells only what the file says."""
+    """Return where the outcomes of a step lead; an older daemon sends only the file's own edges."""
     told = (recipe.get("ways") or {}).get(name)
     if told is not None:
         return list(told)
@@ -55,7 +55,7 @@ def ways_of(recipe: protocol.KnownRecipe, name: str) -> list[Any]:
 
 
 def mark(class_: object) -> tuple[str, str]:
-    """The sign of an exit and its colour, the same as at the end of a run."""
+    """Return the sign of an exit and its colour, the same as at the end of a run."""
     return _MARKS.get(str(class_), ("⚠", "yellow")) if class_ else ("■", "bold")
 
 
@@ -76,7 +76,7 @@ def _params(recipe: protocol.KnownRecipe) -> list[str]:
 
 
 def _context(recipe: protocol.KnownRecipe) -> list[str]:
-    """What conversations save, with what is said of it."""
+    """List what conversations save, with its description."""
     lines = []
     for key, declared in (recipe.get("context") or {}).items():
         about = declared.get("description") if isinstance(declared, dict) else None
@@ -86,7 +86,7 @@ def _context(recipe: protocol.KnownRecipe) -> list[str]:
 
 
 def _bounds(recipe: protocol.KnownRecipe) -> list[str]:
-    """The limits, and what they let it cost."""
+    """List the limits, and the cost that they allow."""
     limits: Mapping[str, Any] = recipe.get("limits") or {}
     said = [
         f"{amount(limits[key], noun)} {more}"
@@ -128,7 +128,7 @@ def _box(
 
 
 def _about(name: str, step: protocol.Step, recipe: protocol.KnownRecipe) -> list[str]:
-    """What kind of step it is, and what is not as usual."""
+    """Describe the kind of a step, and what is not as usual."""
     marks = ["start"] if name == recipe.get("initial") else []
     marks.append(str(step.get("kind") or "turn"))
     if step.get("session") not in (None, "same"):
@@ -144,7 +144,7 @@ def _about(name: str, step: protocol.Step, recipe: protocol.KnownRecipe) -> list
 
 
 def _content(step: protocol.Step) -> list[tuple[str, str]]:
-    """What happens in a step, in order: a sign and words."""
+    """List what happens in a step, in order: a sign and words."""
     command = " ".join(map(str, step.get("run") or [])) or step.get("shell")
     called = f"recipe {step['recipe']}" if step.get("recipe") else ""
     checks = [" ".join(map(str, check.get("run") or [])) for check in step.get("checks") or []]

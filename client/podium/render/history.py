@@ -1,4 +1,4 @@
-"""What a run did, visit by visit, as the daemon tells it, and what is shown of its parts."""
+"""The history of a run, visit by visit, as the daemon sends it, and the words for its parts."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class History:
 
     @property
     def questions(self) -> list[Json]:
-        """Every question of the run in order, with ``closed_at``."""
+        """List every question of the run in order, with ``closed_at``."""
         return [question(asked) for step in self.steps for asked in step["questions"]]
 
 
@@ -66,7 +66,7 @@ def history(connection: Connection, run_id: str) -> History:
 
 
 def run_and_history(run_id: str) -> tuple[Json, History]:
-    """A run, and what it did."""
+    """Fetch a run and its history."""
     connection = Connection()
     try:
         run: Json = connection.call("runs.get", {"run_id": run_id})
@@ -103,7 +103,7 @@ class Visits:
 
 
 def as_json(history: History) -> list[Json]:
-    """The visits as ``--json`` tells them."""
+    """Return the visits as ``--json`` prints them."""
     return [_as_json(step) for step in history.steps]
 
 
@@ -115,18 +115,18 @@ def _as_json(step: WholeVisit) -> Json:
 
 
 def call(called: VisitCall) -> str:
-    """A call of a tool on a line."""
+    """Render a call of a tool on a line."""
     said = f"{called['tool']}: {called['message']}"
     return text.fold(said, conversation_words.BRIEF).removesuffix(": ")
 
 
 def failed_checks(step: WholeVisit) -> int:
-    """How many checks and commands did not pass."""
+    """Count the checks and commands that did not pass."""
     return sum(one["passed"] is False for one in step["commands"])
 
 
 def question(asked: VisitQuestion) -> Json:
-    """What was asked, and what became of it."""
+    """Render a question and what became of it."""
     closed = asked["closed"]
     became: Json = {"closed": None}
     if closed is not None:
@@ -136,12 +136,12 @@ def question(asked: VisitQuestion) -> Json:
 
 
 def kind(note: VisitNote) -> str:
-    """What a note is called."""
+    """Name the kind of a note."""
     return KINDS.get(note["type"], note["type"])
 
 
 def words(note: VisitNote) -> str:
-    """What a note says."""
+    """Render a note in words."""
     say = WORDS.get(note["type"])
     return "" if say is None else say(note["data"])
 

@@ -45,9 +45,9 @@ _THEME = Theme(
 
 
 def drawn(source: str, width: int, *, colours: bool) -> list[str]:
-    """One or more blocks as lines of at most ``width`` cells, without a letter lost.
+    """Draw one or more blocks as lines of at most ``width`` cells, without a letter lost.
 
-    What cannot be drawn so, is told as it is written.
+    Blocks that cannot be drawn so are shown as they are written.
     """
     source = text.clean(source).expandtabs(4).strip("\n")
     if len(source) <= 2 * LONGEST:  # the time that some of it takes grows with its square
@@ -55,13 +55,13 @@ def drawn(source: str, width: int, *, colours: bool) -> list[str]:
         lines = _laid_out(markdown, width, colours)
         shown = _letters("".join(map(flow.plain, lines)))
         if not _letters(source) - _letters(markdown.languages) - shown:
-            # What a picture of several characters takes, terminals do not agree on.
+            # Terminals do not agree on the width of a picture of several characters.
             return [part for line in lines for part in text.flowed(line, width)]
     return [part for line in source.split("\n") for part in text.wrapped(line, width)]
 
 
 def code(line: str, width: int) -> list[str]:
-    """A line of a program, broken anywhere: every blank of it counts."""
+    """Break a line of a program anywhere, as every blank of it counts."""
     return text.folded(text.clean(line).expandtabs(4), width)
 
 
@@ -95,7 +95,7 @@ def _laid_out(markdown: _Drawn, width: int, colours: bool) -> list[str]:
 
 
 class _Heading(Heading):
-    """On the left, whatever its level."""
+    """Heading on the left, whatever its level."""
 
     LEVEL_ALIGN: ClassVar = {}
 
@@ -174,7 +174,7 @@ _PARSER = _Parser()
 
 
 def _plain_links(tokens: list[Token]) -> list[Token]:
-    """The tokens of a line, links and pictures as words."""
+    """Return the tokens of a line, with links and pictures as words."""
     made: list[Token] = []
     addresses: list[tuple[str, int]] = []
     for token in tokens:

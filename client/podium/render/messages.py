@@ -16,7 +16,7 @@ NARROWEST = 40
 """Lines are not cut to less, however narrow the terminal is."""
 
 RESULT_LINES = 4
-"""Of a tool's result."""
+"""Lines of a tool's result."""
 
 TELLING = (
     "command",
@@ -54,11 +54,11 @@ def told(messages: list[Json], style: text.Style, width: int) -> str:
 
 
 PLUMBING = ("No response requested.", "Structured output provided successfully")
-"""What claude tells itself, in records of their own."""
+"""Claude's messages to itself, in records of their own."""
 
 
 def _is_plumbing(message: Json) -> bool:
-    """Whether a message is neither a person's nor of anything that an agent said or did."""
+    """Return whether a message is neither a person's nor anything an agent wrote or did."""
     blocks = message.get("blocks") or [{"kind": "text", "text": message.get("text") or ""}]
     said = [str(block.get("text") or "").strip() for block in blocks]
     return (message.get("role") != "user" and said == [PLUMBING[0]]) or (
@@ -87,7 +87,7 @@ def _message(message: Json, style: text.Style, width: int) -> list[str]:
 
 
 def _role(message: Json) -> str:
-    """Who speaks. What a tool gave back is in a message of the user, who has never seen it."""
+    """Return the speaker. A tool's result is in a message of the user, who has never seen it."""
     kinds = {block.get("kind") for block in message.get("blocks") or []}
     return "tool" if kinds == {"tool_result"} else text.fold(message.get("role"), 20)
 
@@ -99,7 +99,7 @@ def _fork(seq: int) -> str:
 
 
 def _drawn(block: Json, style: text.Style, width: int) -> list[str] | None:
-    """An agent's words at a terminal; ``None`` for anything else."""
+    """Draw a text block at a terminal; ``None`` for anything else."""
     if block.get("kind") != "text" or not style.terminal:
         return None
     from podium.render import markdown
@@ -124,7 +124,8 @@ def _block(block: Json, style: text.Style, width: int) -> list[str]:
 
 
 def telling(call: Json) -> str:
-    """What a call is about: its most telling argument, else its first words, else all of it."""
+    """Return the subject of a call: its most telling argument, else its first words, else all of
+    it."""
     given: Json = call.get("input") or {}
     named = (given.get(name) for name in TELLING)
     for value in (*named, *given.values()):
@@ -142,7 +143,7 @@ def telling(call: Json) -> str:
 
 
 def _result(block: Json, style: text.Style, width: int) -> list[str]:
-    """The first lines of a tool's result, and how much more there is."""
+    """Return the first lines of a tool's result, and how much more there is."""
     whole, left_out = str(block.get("text") or ""), int(block.get("left_out") or 0)
     whole = whole.removesuffix(f"\n[{left_out} more characters left out]")
     first = text.clean(whole).strip("\n").split("\n")

@@ -1,4 +1,4 @@
-"""A run told to a person: steps, the agent's words, outcomes, checks, cost and the end."""
+"""Narration of a run for a person: steps, the agent's words, outcomes, checks, cost and the end."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ NO_OUTCOME = ("outcome.invalid", "turn.intended", "step.entered", "run.ended")
 PAUSES = "will pause at the end of its turn, command or check"
 
 CLOSED_AS = {"expired": "closed, for its run has ended", "superseded": "withdrawn"}
-"""What became of a question that nobody answered, by the daemon's word for it."""
+"""End of a question without an answer, in words, by the daemon's word for it."""
 ANSWERED_BY = {"None": "", "local": " on this machine", "always": " by an earlier 'always'"}
 
 
 def mark(run: Json) -> tuple[str, str]:
-    """The sign of a run's end and its colour: green for completed only, red for errors."""
+    """Return the sign of a run's end and its colour: green for completed only, red for errors."""
     ended = run.get("exit") or {}
     if ended.get("class") == "completed":
         return "✓", "green"
@@ -48,10 +48,10 @@ def mark(run: Json) -> tuple[str, str]:
 
 
 class Narrator:
-    """Tells events on a screen. ``again`` is the command that runs the same again, if known.
+    """Narrates events on a screen. ``again`` is the command that runs the same again, if known.
 
-    ``interactive``: questions are asked elsewhere; ``said`` are the ids of what was said here,
-    which need not be told to who has said it; ``queued``: its start was told to wait in line.
+    ``interactive``: questions are asked elsewhere; ``said`` are the ids of messages sent from here,
+    which need not be shown to their sender; ``queued``: a note that it waits in line was shown.
     """
 
     def __init__(
@@ -114,7 +114,7 @@ class Narrator:
         self._at: float | None = None
 
     def event(self, event: Json) -> None:
-        """Tell one event. A kind this client does not know is passed over."""
+        """Show one event. A kind this client does not know is passed over."""
         self._at = text.epoch(event.get("at"))
         teller = self._tellers.get(str(event.get("type")))
         if event.get("type") in NO_OUTCOME:
@@ -135,7 +135,7 @@ class Narrator:
             )
 
     def waits(self, run: Json) -> None:
-        """Say how to go on with a conversation, where nobody is asked for words here."""
+        """Show how to go on with a conversation, where no person is asked for words here."""
         if waits_for_words(run) and not self._interactive:
             self._note(f"  it waits for your words: {say_command(run)}", "yellow")
             self._note(f"  or talk with it at a terminal: {talk_command(run)}", "yellow")
@@ -154,7 +154,7 @@ class Narrator:
         self._screen.line("  " + self._style(colour, text.fold(words)))
 
     def _note_beside(self, words: str, colour: str = "dim") -> None:
-        """Tell what people do, which says nothing of how far the agent's words have come."""
+        """Show an act of a person, which is no sign of how far the agent's words have come."""
         self._screen.beside("  " + self._style(colour, text.fold(words)))
 
     def _brief_of(self, told: tuple[str, str] | None) -> None:
@@ -201,11 +201,11 @@ class Narrator:
 
     def _tool_used(self, data: Json) -> None:
         self._brief_of(conversation_words.tool_used(data))
-        # What the agent is told comes as output, too.
+        # The tool's message to the agent comes as output, too.
         self._activity.tells(str(data.get("message") or ""))
 
     def _message_received(self, data: Json) -> None:
-        # An answer was told as that of its question.
+        # An answer was shown as that of its question.
         if data.get("uuid") not in (*self._said, self._answered):
             self._note_beside(*conversation_words.message(data))
             self._heard = data.get("uuid")
@@ -246,12 +246,12 @@ class Narrator:
     def _action_ended(self, data: Json) -> None:
         result = data.get("result") or {}
         if result.get("action") in conversation_words.TOOLS:
-            return  # told as what it did
+            return  # ``tool.used`` shows it
         sign, colour = ("✓", "green") if result.get("success") else ("✗", "red")
         said = f"{result.get('action')}: {result.get('message')}"
         self._note(f"{sign} {self._brief(said)}", colour)
         message = str(result.get("message") or "")
-        # The native agent shows the same words to whoever watches the turn.
+        # The native agent shows the same words to a client that watches the turn.
         self._activity.tells(message if result.get("success") else f"failed: {message}")
 
     def _effect_ended(self, data: Json) -> None:
@@ -314,7 +314,7 @@ class Narrator:
         for line in [*more, *listed(data, SHOWN_LINES)]:
             self._screen.line("    " + self._style("dim", line))
         if self._start.get("on_question") != "fail":
-            # It may be closed at once; only who has caught up is told how to answer.
+            # It may be closed at once; the command that answers it is shown only after catching up.
             self._unhinted[str(data.get("question_id"))] = data
 
     def _question_closed(self, data: Json) -> None:
@@ -368,13 +368,13 @@ class Narrator:
 
 
 def _tell_beside(words: str) -> None:
-    """Tell the person on standard error what else would stand in a pipe or a file alone."""
+    """Repeat on standard error, for the person, what would stand in a pipe or a file alone."""
     if text.is_terminal(sys.stderr) and not text.is_terminal(sys.stdout):
         text.tell(f"podium: {words}")
 
 
 def end_line(run: Json, style: text.Style) -> str:
-    """The last line about a run: sign, message, reason, and what it took."""
+    """Build the last line about a run: sign, message, reason, and what it took."""
     sign, colour = mark(run)
     began, over = text.epoch(run.get("started_at")), text.epoch(run.get("ended_at"))
     took = [text.money(run.get("cost_usd"))]
@@ -386,8 +386,11 @@ def end_line(run: Json, style: text.Style) -> str:
 
 
 def end_words(run: Json) -> str:
-    """How a run ended, and why. The daemon has one wording for recipes and plain prompts, and who
-    has sent a prompt has started no recipe."""
+    """Describe how a run ended, and why.
+
+    The daemon has one wording for recipes and plain prompts, and a person who has sent a prompt has
+    started no recipe.
+    """
     ended = run.get("exit") or {}
     said = text.fold(ended.get("message"))
     if run.get("kind") == "prompt":
@@ -396,5 +399,5 @@ def end_words(run: Json) -> str:
 
 
 def closed_words(question: Json) -> str:
-    """What became of a question that has no answer."""
+    """Describe what became of a question that has no answer."""
     return text.fold(CLOSED_AS.get(str(question.get("closed")), question.get("closed")))

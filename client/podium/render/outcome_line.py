@@ -1,6 +1,6 @@
-"""The JSON by which an agent says its outcome: where it stands in a reply, and the rest of that.
+"""JSON with which an agent reports its outcome: where it stands in a reply, and the rest of that.
 
-It is for Podium: a person is told the outcome on a line of its own.
+It is for Podium: a person sees the outcome on a line of its own.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ _FENCES = ("```", "~~~")
 
 
 def is_report(words: str) -> bool:
-    """Whether this is how an agent says how its turn came out, and nothing else."""
+    """Return whether the words are an agent's report of its outcome, and nothing else."""
     words = words.strip()
     found = _read(words, 0)
     return found is not None and found[1] == len(words)
 
 
 def parted(words: str) -> tuple[str, str]:
-    """A block without the report that it ends with, and that; empty where there is none."""
+    """Split a block from the report that it ends with; the report is empty where there is none."""
     found = _last(words, None)
     if found is None or words[found[1] :].strip(f"{_AROUND}\n"):
         return words, ""
@@ -31,14 +31,16 @@ def parted(words: str) -> tuple[str, str]:
 
 
 def without_outcome(words: str, outcome: str | None) -> str:
-    """The words, less the last JSON object in them that says this outcome, where its lines, or that
-    which it ends, hold nothing else behind it; a fence around it goes too."""
+    """Remove the last JSON object that states this outcome; a fence around it goes too.
+
+    It is removed only where its lines, or that which it ends, hold nothing else behind it.
+    """
     found = None if outcome is None else _last(words, outcome)
     return words if found is None else _cut(words, *found)
 
 
 def _last(words: str, outcome: str | None) -> tuple[int, int] | None:
-    """Where the last object stands that says an outcome, this one if one is named."""
+    """Find the last object that states an outcome, this one if one is named."""
     end = len(words)
     for _ in range(MOST_TRIED):
         named = words.rfind('"outcome"', 0, end)
@@ -57,7 +59,7 @@ def _last(words: str, outcome: str | None) -> tuple[int, int] | None:
 
 
 def _read(words: str, begin: int) -> tuple[str, int] | None:
-    """The outcome that the object says which begins there, and where that ends."""
+    """Read the outcome of the object that begins there; return it and where the object ends."""
     try:
         value, end = json.JSONDecoder().raw_decode(words, begin)
     except (ValueError, RecursionError):
@@ -67,14 +69,13 @@ def _read(words: str, begin: int) -> tuple[str, int] | None:
 
 
 def _before(words: str, begin: int, after: int) -> str:
-    """What stands before an object, without the marks that open where others close behind it."""
+    """Return the words before an object, without marks that open where others close behind it."""
     before, closing = words[:begin], words[after : after + 1]
     return before.rstrip(closing) if closing and closing in "*_`" else before
 
 
 def _cut(words: str, begin: int, after: int) -> str:
-    """The words without what stands from one place to the other, where nothing follows on the
-    line."""
+    """Remove the words from one place to the other, where nothing follows on the line."""
     first = words.rfind("\n", 0, begin) + 1
     last = words.find("\n", after)
     last = len(words) if last < 0 else last

@@ -14,7 +14,7 @@ LONGEST = 8192
 """Characters after which a block is cut, whole or not."""
 
 LANGUAGE = re.compile(r"[\w+#.-]{0,40}")
-"""What may follow the beginning of code and need not be told."""
+"""Language that may follow the beginning of code and need not be shown."""
 
 _FENCE = re.compile(rf"( *)(`{{3,}}|~{{3,}}) *({LANGUAGE.pattern}) *$")
 
@@ -57,7 +57,7 @@ class Blocks:
         return self._before(made)
 
     def end(self) -> list[Block]:
-        """What is left, whole or not: something else is told now, or nothing more."""
+        """Return what is left, whole or not: other output follows now, or nothing more."""
         made = self._take(self._line) if self._line else []
         self._line = ""
         made += self._close() + self._code_over()
@@ -65,16 +65,16 @@ class Blocks:
         return self._before(made)
 
     def reported(self) -> None:
-        """What was kept back was the outcome."""
+        """Drop what was kept back: it was the outcome."""
         self._report = []
 
     def not_reported(self) -> list[Block]:
-        """What was kept back, to be told like everything else."""
+        """Return what was kept back, to be shown like everything else."""
         kept, self._report = self._report, []
         return kept
 
     def _before(self, made: list[Block]) -> list[Block]:
-        """The blocks that can be told: what comes after a report shows that it was none."""
+        """Return the blocks that can be shown: one after a report shows that it was none."""
         told: list[Block] = []
         for block in made:
             if block.report:
@@ -106,7 +106,10 @@ class Blocks:
         return made
 
     def _within(self, line: str) -> list[Block]:
-        """A line of code: told at once where the code is no part of a list."""
+        """Take a line of code.
+
+        It is returned at once, unless the code is part of a list or may be the report.
+        """
         mark = line.strip()
         over = mark.startswith(self._fence) and not mark.strip(self._fence[0])
         self._fence = "" if over else self._fence
@@ -136,7 +139,7 @@ class Blocks:
         return [Block(words)] if words.strip() else []
 
     def _cut(self) -> list[Block]:
-        """A block that goes on for too long, up to the last blank of it."""
+        """Cut a block that is too long, at its last blank."""
         if len(self._line) > LONGEST:
             at = self._line.rfind(" ") + 1 or len(self._line)
             self._lines.append(self._line[:at])

@@ -1,6 +1,6 @@
 """A question as a person reads it: what is asked, what the agent would do, how to answer.
 
-What an agent wants to do is shown as it would be done, every parameter of it: leave is given for
+An agent's intended act is shown as it would be done, every parameter of it: permission is given for
 the call, not for the agent's own description of the call.
 """
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     Json = dict[str, Any]
 
 LISTED_LINES = 12
-"""Of one question in a list; ``podium answer ID`` shows more."""
+"""Lines of one question in a list; ``podium answer ID`` shows more."""
 
 SHOWN_LINES = 200
 SHOWN_CHARACTERS = 16_000
@@ -28,7 +28,7 @@ _CHANGED = {"path", "before", "after"}
 
 
 def choices_of(question: Json) -> list[tuple[str, str]]:
-    """The choices of a question as (id, label)."""
+    """Return the choices of a question as (id, label)."""
     return [
         (str(choice.get("id", "")), str(choice.get("label") or ""))
         for choice in question.get("choices") or []
@@ -36,12 +36,12 @@ def choices_of(question: Json) -> list[tuple[str, str]]:
 
 
 def answer_command(question: Json) -> str:
-    """The command that answers a question."""
+    """Build the command that answers a question."""
     return f"podium answer {text.short(question.get('question_id'))} {answers_of(question)}"
 
 
 def answers_of(question: Json) -> str:
-    """What a question can be answered with: ``yes|no``, ``a[,b]|TEXT``, ``JSON``."""
+    """Describe the answers that a question takes: ``yes|no``, ``a[,b]|TEXT``, ``JSON``."""
     import shlex
 
     values = [shlex.quote(text.fold(value)) for value, _ in choices_of(question)]
@@ -55,7 +55,7 @@ def answers_of(question: Json) -> str:
 
 
 def choice_lines(question: Json) -> list[str]:
-    """The choices as numbered lines: what to answer with, and what it means."""
+    """List the choices as numbered lines: what to answer with, and what it means."""
     choices = choices_of(question)
     if question.get("kind") == "ask":
         described = _descriptions(question)
@@ -72,8 +72,10 @@ def choice_lines(question: Json) -> list[str]:
 
 
 def listed(question: Json, most: int) -> list[str]:
-    """As ``body``, and what an agent's own question takes: the choices by the words that a command
-    answers with, and the columns of a table."""
+    """List ``body``, and what an agent's own question takes.
+
+    That is the choices by the words that a command answers with, and the columns of a table.
+    """
     lines = body(question, most)
     if question.get("kind") != "ask":
         return lines
@@ -91,7 +93,7 @@ def listed(question: Json, most: int) -> list[str]:
 
 
 def _descriptions(question: Json) -> dict[str, str]:
-    """Those choices that the question's detail describes, with its line about each."""
+    """Return the choices that the question's detail describes, with its line about each."""
     if question.get("kind") != "ask":
         return {}
     lines = str(question.get("detail") or "").splitlines()
@@ -102,7 +104,7 @@ def _descriptions(question: Json) -> dict[str, str]:
 
 
 def answer_words(answer: object) -> str:
-    """An answer as people say it: several choices joined by commas."""
+    """Format an answer as people say it: several choices joined by commas."""
     said = text.fold(answer)
     if not said.startswith('["'):
         return said
@@ -116,7 +118,7 @@ def answer_words(answer: object) -> str:
 
 
 def how(question: Json) -> str:
-    """What an agent's own question takes as its answer, in a few words; empty for any other."""
+    """Describe in a few words the answer that an agent's own question takes; empty for others."""
     if question.get("kind") != "ask":
         return ""
     if question.get("columns"):
@@ -128,7 +130,7 @@ def how(question: Json) -> str:
 
 
 def asked(question: Json) -> str:
-    """The question's text, in a line or a few: ``May the agent use Bash?``."""
+    """Return the question's text, in a line or a few: ``May the agent use Bash?``."""
     if _is_call(question):
         # The text repeats the beginning of the call, which follows whole.
         return f"May the agent use {text.fold(question['tool'])}?"
@@ -136,12 +138,12 @@ def asked(question: Json) -> str:
 
 
 def heading(question: Json) -> str:
-    """What kind of question, and the question: ``approval: May the agent use Bash?``."""
+    """Return the kind of the question, and its text: ``approval: May the agent use Bash?``."""
     return f"{text.fold(question.get('kind'))}: {asked(question)}"
 
 
 def body(question: Json, most: int = SHOWN_LINES) -> list[str]:
-    """What the answer is about, at most ``most`` lines and one that says how many more there are.
+    """Describe the subject of the answer: at most ``most`` lines, and one that counts the rest.
 
     For an approval that is the whole call, for any other question its detail.
     """
@@ -171,7 +173,10 @@ def _rest(question: Json, lines: int, most: int) -> str:
 
 
 def _is_call(question: Json) -> bool:
-    """Whether leave is asked for one call of a tool (and not an answer to the agent's question)."""
+    """Return whether permission is asked for one call of a tool.
+
+    An answer to the agent's question is none.
+    """
     return (
         question.get("kind") == "approval"
         and bool(question.get("tool"))
@@ -180,9 +185,9 @@ def _is_call(question: Json) -> bool:
 
 
 def diff_of(question: Json) -> str:
-    """The change to a file that the native agent asks leave for; empty for everything else.
+    """Return the change to a file that the native agent asks permission for; empty otherwise.
 
-    The daemon itself has made it, of the file as it is and as it would be, whose digests are the
+    The daemon itself has made it, from the file as it is and as it would be, whose digests are the
     call. It stands in the question's detail before these.
     """
     if not _is_call(question) or question["tool"] not in _CHANGES:
@@ -194,7 +199,7 @@ def diff_of(question: Json) -> str:
 
 
 def call_lines(given: Json) -> list[str]:
-    """A tool's call: command, file, what is taken out and put in, and every other parameter."""
+    """List a tool's call: command, file, text taken out and put in, and every other parameter."""
     lines: list[str] = []
     rest = dict(given)
     if isinstance(rest.get("command"), str):
@@ -219,7 +224,7 @@ def call_lines(given: Json) -> list[str]:
 
 
 def _parameter(name: str, value: object) -> list[str]:
-    """A parameter that no form is known for."""
+    """Format a parameter that no form is known for."""
     first, *more = _lines(value) or [""] if isinstance(value, str) else _pretty(value)
     return [f"{text.fold(name)}: {first}", *(f"  {line}" for line in more)]
 

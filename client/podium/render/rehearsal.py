@@ -1,4 +1,4 @@
-"""What a step does with made-up replies: how each was read, what its tools did, where it leads."""
+"""Rehearsal of a step with made-up replies: how each was read, its tool calls, where it leads."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def exit_code(answer: Json) -> int:
 
 
 def lines(answer: Json, style: text.Style, end: str) -> list[str]:
-    """The answer of ``recipes.rehearse``; ``end`` is how the run ends with it, if it does."""
+    """Format the answer of ``recipes.rehearse``; ``end`` is how the run ends with it, if any."""
     of_reply = _phase if "waits" in answer else _step
     told = [
         line
@@ -49,7 +49,7 @@ def _step(number: int, reply: Json, style: text.Style) -> list[str]:
 
 
 def _phase(number: int, reply: Json, style: text.Style) -> list[str]:
-    """A turn of a conversation: what the agent was sent, what it did, and what is saved since."""
+    """Describe a turn of a conversation: the agent's prompt, its actions, and the values saved."""
     told = [f"reply {number}  {style('dim', 'to: ' + text.fold(reply.get('prompt'), BRIEF))}"]
     if reply.get("fault"):
         told.append("  " + style("red", f"✗ cannot be read: {text.fold(reply['fault'])}"))

@@ -1,4 +1,4 @@
-"""What is said of a run and its visits, on a terminal and on a page alike."""
+"""Words about a run and its visits, on a terminal and on a page alike."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Json = dict[str, Any]
 
 
 def facts(run: Json, history: History) -> list[tuple[str, str]]:
-    """The head of a run: names and what is said of them, empty where nothing is."""
+    """List the head of a run: names and their values, empty where there is none."""
     step, visits = run.get("step"), run.get("visits") or {}
     most = (run.get("limits") or {}).get("max_total_steps")
     steps = f"{step} (visit {visits.get(step, 1)}), step {run.get('step_count')}"
@@ -61,23 +61,23 @@ ENDED_AS = {
 
 
 def ended_as(end: Json) -> str:
-    """How a run ended, in plain words; empty for one that goes on."""
+    """Describe how a run ended, in plain words; empty for one that goes on."""
     kind = str(end.get("class") or "")
     return ENDED_AS.get(kind, kind)
 
 
 def spent(seconds: float) -> str:
-    """A length of time; empty where there is none."""
+    """Format a length of time; empty where there is none."""
     return text.duration(seconds) if seconds else ""
 
 
 def source(step: WholeVisit) -> str:
-    """Where a visit's outcome came from: ``text, repaired``; empty where there is none."""
+    """Return the source of a visit's outcome: ``text, repaired``; empty where there is none."""
     return f"{step['source'] or ''}{', repaired' if step['repaired'] else ''}"
 
 
 def checks(step: WholeVisit) -> str:
-    """How the checks of a visit went: ``2 passed``, ``1 of 2 failed``; empty without any."""
+    """Summarise the checks of a visit: ``2 passed``, ``1 of 2 failed``; empty without any."""
     ended = sum(one["passed"] is not None for one in step["commands"])
     failed = failed_checks(step)
     if not ended:
@@ -86,7 +86,7 @@ def checks(step: WholeVisit) -> str:
 
 
 def answered(question: Json, until: float) -> str:
-    """What became of a question, who did it and how long that took."""
+    """Describe what became of a question, by whom, and how long that took."""
     opened, closed = text.epoch(question.get("opened_at")), text.epoch(question.get("closed_at"))
     took = "" if opened is None else f", after {text.duration((closed or until) - opened)}"
     if not question.get("closed"):
@@ -102,7 +102,7 @@ def answered(question: Json, until: float) -> str:
 
 
 def advice(run: Json, history: History) -> list[str]:
-    """What a person does next, a sentence or a command a line."""
+    """List what a person does next, a sentence or a command a line."""
     run_id, kind = text.short(run.get("run_id")), (run.get("exit") or {}).get("class")
     lines = [f"Not delivered: {text.fold(words)}" for words in history.undelivered]
     if kind is None:

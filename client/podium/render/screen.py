@@ -15,11 +15,11 @@ from podium.render.prose import Block, Blocks
 ERASE_LINE = "\r\x1b[K"
 
 ASSUMED_COLUMNS = 80
-"""For a terminal that does not tell its width."""
+"""Width of a terminal that does not report its own."""
 
 
 class Screen:
-    """Where a followed run is told. ``style`` colours the words for this stream."""
+    """Output of a followed run. ``style`` colours the words for this stream."""
 
     def __init__(self, stream: IO[str]) -> None:
         self.style = text.Style(stream)
@@ -32,22 +32,22 @@ class Screen:
 
     @property
     def live(self) -> bool:
-        """Whether a live line can be shown."""
+        """Return whether a live line can be shown."""
         return self.style.smart
 
     @property
     def draws(self) -> bool:
-        """Whether an agent's words are drawn here, or told as they come."""
+        """Return whether an agent's words are drawn here, not written as they come."""
         return self.style.terminal
 
     @property
     def columns(self) -> int:
-        """The terminal's width at this moment; 0: any."""
+        """Return the terminal's width at this moment; 0: any."""
         return text.columns(self._stream)
 
     @property
     def tail(self) -> str:
-        """The agent's words that are not shown yet."""
+        """Return the agent's words that are not shown yet."""
         return self._blocks.tail
 
     def write(self, words: str) -> None:
@@ -81,12 +81,12 @@ class Screen:
             self._show(self._blocks.add(words))
 
     def reported(self) -> None:
-        """The outcome that the agent's words ended with is told otherwise."""
+        """Drop the outcome that the agent's words ended with: it is shown otherwise."""
         self._end_words()
         self._blocks.reported()
 
     def not_reported(self) -> None:
-        """What looked like the outcome is told like all else."""
+        """Show what looked like the outcome, like all else."""
         self._end_words()
         self._show(self._blocks.not_reported())
         self._last = None
@@ -99,11 +99,11 @@ class Screen:
 
     @property
     def fresh(self) -> bool:
-        """Whether the next word begins a line."""
+        """Return whether the next word begins a line."""
         return self._fresh
 
     def typed(self) -> None:
-        """The person ended a line: the terminal's echo has moved on to the next one."""
+        """Note that the person ended a line: the terminal's echo has moved on to the next one."""
         self._stand("\n")
 
     def status(self, words: str) -> None:

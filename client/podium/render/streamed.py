@@ -35,11 +35,11 @@ class Pieces:
 
 
 class Words:
-    """What was streamed, turn by turn.
+    """Text streamed so far, turn by turn.
 
-    What is streamed says where it stands: how much of its kind came before it in its part of the
-    turn. A daemon that is started again tells the part that goes on from its beginning, in pieces
-    of other sizes perhaps, and a model that is asked once more may say something else.
+    Each piece carries its place: how much of its kind came before it in its part of the turn. A
+    daemon that is started again sends the present part from its beginning, in pieces of other sizes
+    perhaps, and a model that is asked once more may write something else.
     """
 
     def __init__(self) -> None:
@@ -49,7 +49,7 @@ class Words:
         self._message = self._part = ""
 
     def is_new(self, data: Json) -> bool:
-        """Take a ``turn.output`` that is no text; false for one that was told before."""
+        """Take a ``turn.output`` that is no text; return false for one that came before."""
         if data.get("kind") in ("text", "progress"):
             return True  # words are compared as they are added
         return bool(self._take(data)[0])
@@ -93,8 +93,10 @@ class Words:
         return words
 
     def missing(self, data: Json) -> tuple[str, bool]:
-        """What a ``turn.ended`` says that was not streamed here, and whether it was said before
-        something that was."""
+        """Return the text of a ``turn.ended`` that was not streamed here, and whether it is late.
+
+        It is late if it comes before something that was streamed.
+        """
         final, turn = str(data.get("text") or ""), str(data.get("turn_id"))
         arrived = self._arrived.pop(turn, Pieces()).whole()
         self._streamed.pop(turn, None)
@@ -102,19 +104,19 @@ class Words:
         words = unsaid(final, arrived)
         late = bool(words and arrived) and not final.endswith(words)
         if arrived and final.endswith(words) and words != final:
-            # The blanks between the two were told with the first.
+            # The blanks between the two were shown with the first.
             words = words.removeprefix(arrived[len(arrived.rstrip()) :])
         if arrived and words == final:
             words = f"\n\n{final}"
         return words, late
 
     def _had(self, data: Json) -> Pieces:
-        """What was streamed of this kind in this part."""
+        """Return what was streamed of this kind in this part."""
         parts = self._streamed.setdefault(str(data.get("turn_id")), {})
         return parts.setdefault(_key(data), Pieces())
 
     def _take(self, data: Json) -> tuple[str, str]:
-        """Take a piece: what of it is to be told, and what was told that it takes the place of."""
+        """Take a piece; return the part of it to show, and the text that it replaces."""
         delta, had = str(data.get("delta", "")), self._had(data)
         at = data.get("at", had.length)
         had.append(UNKNOWN * (at - had.length))
@@ -133,11 +135,11 @@ def _key(data: Json) -> tuple[str, str]:
 
 
 def unsaid(final: str, shown: str) -> str:
-    """The part of ``final`` that ``shown`` lacks, white space aside.
+    """Return the part of ``final`` that ``shown`` lacks, white space aside.
 
-    Who came in the middle of a turn has its end, who lost the connection for a while its
-    beginning and perhaps its end. Where ``shown`` fits into ``final`` in no such way, all of it
-    is returned.
+    A client that came in the middle of a turn has its end; one that lost the connection for a while
+    has its beginning and perhaps its end. Where ``shown`` fits into ``final`` in no such way, all
+    of it is returned.
     """
     said, whole = "".join(shown.split()), "".join(final.split())
     if whole in said:

@@ -30,7 +30,7 @@ class TableEntry:
 
     @property
     def prompt(self) -> str:
-        """What is asked for next."""
+        """Return the prompt for the next input."""
         if self._pasted:
             return "... "
         column = self._columns[self._at]
@@ -85,12 +85,12 @@ class TableEntry:
 
 
 def described(columns: list[Json]) -> str:
-    """The columns of a table in a line."""
+    """Describe the columns of a table in a line."""
     return ", ".join(f"{text.fold(one.get('name'))}{_kind(one)}" for one in columns)
 
 
 def _kind(column: Json) -> str:
-    """What goes into a column; nothing for text that may be left out."""
+    """Describe what goes into a column; empty for text that may be left out."""
     options = "|".join(text.fold(one) for one in column.get("options") or [])
     kind = str(column.get("type") or "text")
     said = [options or ("" if kind == "text" else text.fold(kind))]
@@ -100,7 +100,7 @@ def _kind(column: Json) -> str:
 
 
 def _cell(column: Json, words: str) -> tuple[object, str]:
-    """The value that the words stand for, and what is wrong with them."""
+    """Parse the words into a cell's value; return it and what is wrong with the words."""
     kind, name = column.get("type"), text.fold(column.get("name"))
     if kind == "number":
         return _number(words, name)

@@ -1,4 +1,4 @@
-"""Which tools an agent called in each turn of a run, read from its transcript."""
+"""Tools that an agent called in each turn of a run, read from its transcript."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SLACK_SECONDS = 1.0
 
 
 def add_calls(connection: Connection, history: History) -> None:
-    """Give each turn its calls. A session without a transcript has none that anybody knows."""
+    """Give each turn its calls. Those of a session without a transcript are not known."""
     sessions = dict.fromkeys(step["session_id"] for step in history.steps if step["session_id"])
     for session_id in sessions:
         turns = [
@@ -45,7 +45,7 @@ def add_calls(connection: Connection, history: History) -> None:
 
 
 def _calls(connection: Connection, session_id: str) -> list[tuple[float, VisitCall]]:
-    """The calls of a session with their times."""
+    """List the calls of a session with their times."""
     found: list[tuple[float, VisitCall]] = []
     after = 0
     while after < MOST_MESSAGES:
@@ -67,5 +67,5 @@ def _calls(connection: Connection, session_id: str) -> list[tuple[float, VisitCa
 
 
 def _is_plumbing(name: str) -> bool:
-    """Whether a call is how an agent speaks to Podium, which is told in other words."""
+    """Return whether a call is the agent's report to Podium, which is shown in other words."""
     return name == "StructuredOutput" or name.startswith("mcp__podium__")

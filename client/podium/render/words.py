@@ -20,42 +20,42 @@ PENDING = {
     "cancel": "cancelling",
     "end": "will end",
 }
-"""What was asked of a run and has not come yet, by its ``stop``."""
+"""Change that was asked of a run and has not come yet, by its ``stop``."""
 
 
 def status_words(run: Json) -> str:
-    """Where a run stands, and what is to come of it next: ``running, will pause``."""
+    """Describe the state of a run, and a pending change: ``running, will pause``."""
     pending = PENDING.get(str(run.get("stop")))
     return ", ".join(filter(None, (str(run.get("status") or ""), pending)))
 
 
 def run_name(run: Json) -> str:
-    """What a run is called: by recipe and task."""
+    """Return the name of a run: by recipe and task."""
     return str(run.get("name") or run.get("recipe") or run.get("kind") or "")
 
 
 def end_sign(ended: Json) -> str:
-    """How a run ended, as a sign: well, badly, or so that a person should look."""
+    """Return the sign of a run's end: well, badly, or so that a person should look."""
     if ended.get("class") == "completed":
         return "✓"
     return "✗" if ended.get("category") == "error" else "⚠"
 
 
 def home_relative(directory: object) -> str:
-    """A directory as people write it."""
+    """Return a directory as people write it."""
     path, home = str(directory or ""), os.environ.get("HOME", "")
     return f"~{path[len(home) :]}" if home and (path + "/").startswith(home + "/") else path
 
 
 def holder_words(holder: protocol.LockHolder) -> str:
-    """Who holds something: ``run 1a2b3c4d``, ``foreign process 4711``."""
+    """Name the holder of something: ``run 1a2b3c4d``, ``foreign process 4711``."""
     if holder.get("kind") == "foreign":
         return f"foreign process {holder.get('pid', '?')}"
     return f"{holder.get('kind', '?')} {text.short(holder.get('id'))}"
 
 
 def recipe_words(recipe: protocol.ActiveRecipe) -> str:
-    """Where a recipe is: ``fix-it: review 4/12``."""
+    """Describe where a recipe is: ``fix-it: review 4/12``."""
     most = recipe.get("max_total_steps")
     count = f"{recipe.get('step_count')}" + (f"/{most}" if most else "")
     return f"{recipe.get('recipe_id')}: {recipe.get('current_step') or '-'} {count}"

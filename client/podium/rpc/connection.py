@@ -1,4 +1,4 @@
-"""One conversation with the daemon: JSON-RPC 2.0 by lines over its Unix socket.
+"""Connection to the daemon: JSON-RPC 2.0 by lines over its Unix socket.
 
 ``_socket`` is the C half of ``socket``: the other half brings ``selectors``, ``enum`` and ``re``,
 none of which a client needs.
@@ -44,7 +44,7 @@ class Connection:
         self._notifications: list[dict[str, Any]] = []
 
     def fileno(self) -> int:
-        """The descriptor to wait on."""
+        """Return the descriptor to wait on."""
         return self._socket.fileno()
 
     def close(self) -> None:
@@ -86,12 +86,14 @@ class Connection:
 
     @property
     def unread(self) -> bool:
-        """Whether something has arrived already that nobody has taken: the socket itself may
-        never become readable for it."""
+        """Return whether something has arrived that was not taken yet.
+
+        The socket itself may never become readable for it.
+        """
         return bool(self._notifications) or self._buffer.find(b"\n", self._scanned) >= 0
 
     def notifications(self) -> list[dict[str, Any]]:
-        """What has arrived, without waiting. An empty list: nothing complete yet.
+        """Return what has arrived, without waiting; an empty list if nothing is complete yet.
 
         Raises:
             ConnectionLost: the daemon closed the connection and all it sent has been taken.
@@ -117,7 +119,7 @@ class Connection:
         return self._number
 
     def arrived(self) -> list[dict[str, Any]]:
-        """Every message that has arrived, answers too, without waiting.
+        """Return every message that has arrived, answers too, without waiting.
 
         Raises:
             ConnectionLost: the daemon closed the connection and all it sent has been taken.
@@ -143,10 +145,10 @@ class Connection:
         except TimeoutError as error:
             raise Failure(f"The daemon takes no input; see its log {paths.log_file()}.") from error
         except OSError:
-            pass  # closed at the other end: what it said before (a refusal, say) can still be read
+            pass  # closed at the other end: its last words (a refusal, say) can still be read
 
     def _message(self, deadline: float | None) -> dict[str, Any] | None:
-        """The next message, or ``None`` when it is not there by ``deadline`` (monotonic)."""
+        """Return the next message; ``None`` when it is not there by ``deadline`` (monotonic)."""
         while (end := self._buffer.find(b"\n", self._scanned)) < 0:
             self._scanned = len(self._buffer)
             if self._scanned > MAX_LINE:
@@ -183,7 +185,7 @@ class Connection:
 
 
 def call(method: str, params: dict[str, Any] | None = None) -> Any:
-    """One call on a connection of its own; raises what ``Connection`` and its ``call`` raise."""
+    """Make one call on its own connection; raise what ``Connection`` and its ``call`` raise."""
     connection = Connection()
     try:
         return connection.call(method, params)

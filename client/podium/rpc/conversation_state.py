@@ -1,7 +1,7 @@
-"""A run with conversations, as its events tell it: its phase, and whose turn it is.
+"""Conversation state of a run, from its events: its phase, and whose turn it is.
 
-The daemon tells a snapshot wherever these change, and first of all to whoever begins to follow.
-Stored events that come after one put it in doubt; then the run itself is asked for, once.
+The daemon sends a snapshot wherever these change, and as the first event to a new follower. Stored
+events that come after one put it in doubt; then the run itself is asked for, once.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ Json = dict[str, Any]
 
 
 class Phase:
-    """What is known of a run that is followed.
+    """State of a run that is followed, as far as it is known.
 
     ``name``: the phase that it is in; ``None`` where it is in none, or nothing is known of one.
-    ``run``: the run, as it was told last. ``talks``: it is known to have conversations.
+    ``run``: the run, as last reported. ``talks``: it is known to have conversations.
     """
 
     def __init__(self, *, talks: bool = False) -> None:
@@ -45,11 +45,11 @@ class Phase:
                 self.name, self._doubtful = None, False
 
     def again(self) -> None:
-        """What was told of it has been written over: it is told once more."""
+        """Reset what was reported, as it has been written over: it is reported once more."""
         self._doubtful, self._told = self._talks, False
 
     def stands(self, connection: Connection, run_id: str) -> bool:
-        """Whether the run waits for its person from now on, for words or for an answer.
+        """Return whether the run waits for its person from now on, for words or for an answer.
 
         To be asked when no more events are there; true once each time.
         """
@@ -57,7 +57,7 @@ class Phase:
             try:
                 self.run = connection.call("runs.get", {"run_id": run_id})
             except ConnectionLost:
-                return False  # whoever reads the events finds it out, too
+                return False  # the reader of the events finds it out, too
             self._doubtful = False
         asked = any(map(of_phase, self.run.get("questions") or []))
         now = not self._at_work and (
@@ -68,8 +68,11 @@ class Phase:
 
 
 class Carried:
-    """One message of a conversation. ``begun``: it has been told; ``answered``: a turn has ended
-    since. ``told`` is what the daemon said when it took the message."""
+    """Message of a conversation, on its way.
+
+    ``begun``: it has been reported; ``answered``: a turn has ended since. ``told`` is the daemon's
+    answer when it took the message.
+    """
 
     def __init__(self, told: Json) -> None:
         self.begun = self.answered = False
@@ -84,20 +87,20 @@ class Carried:
 
 
 def waits_for_words(run: Json) -> bool:
-    """Whether a conversation waits for what its person says next."""
+    """Return whether a conversation waits for its person's next words."""
     return run.get("status") == "waiting" and not run.get("questions")
 
 
 def of_phase(question: Json) -> bool:
-    """Whether an agent has ended its turn with this question, and does not wait within it."""
+    """Return whether an agent has ended its turn with this question, not waiting within it."""
     return question.get("kind") == "ask" and not question.get("tool")
 
 
 def say_command(run: Json) -> str:
-    """The command that says something in a conversation."""
+    """Build the command that sends a message to a conversation."""
     return f"podium prompt --session {run.get('session_id')} TEXT"
 
 
 def talk_command(run: Json) -> str:
-    """The command with which a conversation goes on at a terminal."""
+    """Build the command with which a conversation goes on at a terminal."""
     return f"podium attach {text.short(run.get('run_id'))}"

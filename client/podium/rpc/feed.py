@@ -34,11 +34,12 @@ FRUITLESS_RECONNECTS = 5
 """Connections in a row that may be lost before one brings a new item."""
 
 CUT_LOOSE = "feed.closed"
-"""What the daemon sends before it closes a connection, to who reads too slowly for instance."""
+"""Notification before the daemon closes a connection, for instance to a client that reads too
+slowly."""
 
 
 STOPPING = "daemon.stopping"
-"""What the daemon sends before it ends; ``turns`` says whether agents go on without it."""
+"""Notification before the daemon ends; ``turns`` states whether agents go on without it."""
 
 
 def wait_for_daemon(path: str, hope: str) -> Connection:
@@ -69,7 +70,7 @@ def wait_for_daemon(path: str, hope: str) -> Connection:
 
 
 def _answering(path: str) -> Connection:
-    """A connection on which an answer has come: a daemon that dies still accepts for a moment.
+    """Open a connection and wait for an answer: a daemon that dies still accepts for a moment.
 
     Raises:
         DaemonDown: nothing listens there.
@@ -120,14 +121,14 @@ class Feed(ABC):
 
     @abstractmethod
     def _items(self, message: Json) -> list[Json]:
-        """The items of a notification; none if it is not of this feed."""
+        """Return the items of a notification; none if it is not of this feed."""
 
     def _over(self, taken: list[Json]) -> bool:
-        """Whether nothing comes after these items."""
+        """Return whether nothing comes after these items."""
         return False
 
     def take(self) -> list[Json]:
-        """The items that are there now; an empty list: none yet.
+        """Return the items that are there now; an empty list if there are none yet.
 
         Raises:
             Failure: the daemon is gone for good, or refuses.
@@ -179,7 +180,7 @@ class Feed(ABC):
 
     @property
     def later(self) -> str:
-        """What to do once a daemon that was stopped is up again."""
+        """Describe what to do once a daemon that was stopped is up again."""
         return f"then {self.again} goes on"
 
     def _ask_again(self) -> None:
@@ -228,7 +229,7 @@ class Feed(ABC):
 def guarded(following: Callable[[], int], parting: str) -> int:
     """Run a following command; Ctrl-C or a closed pipe ends the following and nothing else.
 
-    ``parting`` is what the person is told then.
+    ``parting`` is the note that the person sees then.
     """
     try:
         return following()

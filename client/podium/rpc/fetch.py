@@ -11,7 +11,7 @@ Json = dict[str, Any]
 
 
 def pages(connection: Connection, run_id: str) -> Iterator[list[Json]]:
-    """The stored events of a run, as many at a time as the daemon gives."""
+    """Yield the stored events of a run, as many at a time as the daemon gives."""
     after = 0
     while True:
         page = connection.call("runs.events", {"run_id": run_id, "after_seq": after})

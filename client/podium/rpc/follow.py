@@ -36,7 +36,7 @@ EXIT_CODES = {
 
 
 class View(Protocol):
-    """Who tells the events to a person or a program."""
+    """View of the events, for a person or a program."""
 
     def event(self, event: Json) -> None: ...
     def tick(self) -> None: ...
@@ -56,7 +56,7 @@ class Input(Protocol):
 
 
 def exit_code(run: Json) -> int:
-    """The exit code for how a run ended, by its exit's class."""
+    """Return the exit code for how a run ended, by its exit's class."""
     return EXIT_CODES.get(str((run.get("exit") or {}).get("class")), ERROR)
 
 
@@ -73,7 +73,7 @@ def start(method: str, params: Json) -> tuple[Connection, Json]:
 
 
 def certain(method: str, params: Json) -> Any:
-    """A call that may be made twice, on a connection of its own, also while a daemon restarts.
+    """Make a call that may be made twice, on its own connection, also while a daemon restarts.
 
     Raises:
         Failure: it was refused, or the daemon did not come back.
@@ -100,7 +100,8 @@ class RunFeed(feed.Feed):
 
     @property
     def later(self) -> str:
-        """A recipe that was at work is paused then: following alone would wait for ever."""
+        """Describe how to go on; a recipe that was at work is paused then, and following alone
+        would wait for ever."""
         resume = f"'podium resume {text.short(self.run_id)}'"
         return f"{resume} lets a recipe go on that was at work, and {self.again} follows it"
 
@@ -120,7 +121,7 @@ class RunFeed(feed.Feed):
         return bool(taken) and taken[-1].get("type") == "run.ended"
 
     def caught_up(self) -> bool:
-        """Whether all that is stored of the run was handed out: a snapshot may be ahead of it."""
+        """Return whether every stored event of the run was handed out: a snapshot may be ahead."""
         asked = {"run_id": self.run_id, "after_seq": self._seq}
         try:
             page: Json = self.connection.call("runs.events", asked)
@@ -138,10 +139,10 @@ def follow(
     phase: Phase | None = None,
     stop_at_person: Callable[[], bool] = lambda: False,
 ) -> Json | None:
-    """Tell a run to its end and return it, or ``None`` when ``until`` said it is enough.
+    """Follow a run to its end and return it, or ``None`` when ``until`` returns true.
 
-    ``phase`` is kept up to date, for who wants it. ``stop_at_person`` is asked when the run waits
-    for its person, whether that is enough.
+    ``phase`` is kept up to date, for the caller. ``stop_at_person`` is asked when the run waits for
+    its person, whether that is enough.
     """
     tick = 1.0 if text.Style(sys.stdout).smart else None
     known, phase = events.rejoined, phase or Phase()
@@ -198,10 +199,10 @@ class JsonView:
         text.emit(wire.encode(event) + "\n")
 
     def tick(self) -> None:
-        """Nothing to show between events."""
+        """Do nothing: there is nothing to show between events."""
 
     def waits(self, run: Json) -> None:
         """Programs get snapshots, which say so."""
 
     def finish(self) -> None:
-        """Nothing to put away."""
+        """Do nothing: there is nothing to put away."""

@@ -1,7 +1,7 @@
-"""Whether a service is installed, and whether it is the one of our socket.
+"""Check for an installed service, and whether it is the one of our socket.
 
-Its files tell: a private daemon (``PODIUM_HOME``) has another socket than the
-service of the same person.
+Its files show it: a private daemon (``PODIUM_HOME``) has another socket than the service of the
+same person.
 """
 
 from __future__ import annotations
@@ -16,13 +16,14 @@ ASK_SECONDS = 10.0
 
 
 def serves(socket_path: str) -> bool:
-    """Whether the service of this person holds this socket."""
+    """Return whether the service of this person holds this socket."""
     found = _launchd_socket() if sys.platform == "darwin" else _systemd_socket()
     return found is not None and os.path.realpath(found) == os.path.realpath(socket_path)
 
 
 def manager_answers() -> bool:
-    """Whether its service manager can be reached: it cannot after ``su``, nor in a container."""
+    """Return whether its service manager can be reached: it cannot after ``su``, nor in a
+    container."""
     import subprocess
 
     mac = ("launchctl", "print", f"gui/{os.getuid()}")

@@ -16,7 +16,7 @@ PAGE = 1000
 
 
 def last_messages(connection: Connection, session_id: str, count: int) -> Json:
-    """The last ``count`` messages, in the shape of a result of ``sessions.messages``."""
+    """Return the last ``count`` messages, in the shape of a result of ``sessions.messages``."""
     asked = {"session_id": session_id, "limit": min(max(count, 1), PAGE)}
     page: Json = connection.call("sessions.messages", asked)
     if count == 0:

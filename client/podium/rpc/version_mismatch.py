@@ -1,4 +1,4 @@
-"""A daemon of another version than this client: told, with the command that mends it."""
+"""Notice about a daemon of another version than this client, with the command that mends it."""
 
 from __future__ import annotations
 

@@ -35,12 +35,14 @@ class Examined(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def check(self) -> str:
-        """What the finding is called."""
+        """Return the name of the finding."""
         return f"agent {self.agent.name}"
 
     def environment(self, base: Mapping[str, str] | None = None) -> dict[str, str]:
-        """What the agent is given where ``base``, else the daemon's environment, is the daemon's;
-        without what is Podium's own."""
+        """Return the agent's environment, where ``base``, else the daemon's own, is the daemon's.
+
+        It is without what is Podium's own.
+        """
         given = agent_environment(self.agent, self.daemon_environ if base is None else base, "")
         return {name: value for name, value in given.items() if not name.startswith("PODIUM_")}
 
@@ -61,15 +63,15 @@ class Doctor(Protocol):
         ...
 
     def is_ready(self, asked: Examined) -> bool:
-        """Whether it can work on anything, as far as can be told without asking a model."""
+        """Return whether it can work on anything, as far as can be known without asking a model."""
         ...
 
     def at_hand(self, asked: Examined) -> bool:
-        """Whether it can, and needs no program for it. Starts none."""
+        """Return whether it can, and needs no program for it. Start none."""
         ...
 
     def provider(self, asked: Examined) -> Provider | None:
-        """The server that it asks; none where it is not set up, or nobody knows."""
+        """Return the server that it asks; ``None`` where it is not set up, or not known."""
         ...
 
 
@@ -79,7 +81,7 @@ def doctor_of(kind: Kind) -> Doctor:
 
 
 def ask(program: str, options: Sequence[str], environment: Mapping[str, str]) -> tuple[str, str]:
-    """The first line that a program says, or what is wrong with it."""
+    """Return the first line that a program prints, or what is wrong with it."""
     status, said, fault = answer(program, options, environment)
     words = said.partition("\n")[0]
     if fault:

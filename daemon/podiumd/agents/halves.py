@@ -29,12 +29,12 @@ class SettingFault(ValueError):
 
 
 class Host(msgspec.Struct, frozen=True, kw_only=True):
-    """What the driver of an agent has of the daemon.
+    """Access of an agent's driver to the daemon.
 
     ``agent`` is the agent's name. ``settings`` gives those of its table that are in force;
     ``environ`` is the daemon's own environment, ``state`` its STATE directory. ``closed`` are
     further files and directories of the daemon's own, which no agent may touch. ``watch`` wakes
-    those who follow spools. ``spool_megabytes`` says how much output (MiB) a turn may write.
+    those who follow spools. ``spool_megabytes`` is how much output (MiB) a turn may write.
     """
 
     agent: str

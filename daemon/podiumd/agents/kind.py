@@ -1,4 +1,4 @@
-"""What a kind of agent is, as values, and an agent that is made of it. Pure.
+"""Kinds of agents, as values, and an agent that is made of one. Pure.
 
 A kind is half of an agent's folder: what the configuration, the index of sessions and the client
 have to know before any turn. The other half drives (``podiumd.agents.halves``) and is loaded where
@@ -28,7 +28,7 @@ class Variables(msgspec.Struct, frozen=True):
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
-    """What an agent's settings come to for its turns.
+    """Effect of an agent's settings on its turns.
 
     ``env`` is added to its environment, ``pass_env`` are variables of the daemon's that it is given
     too. ``tools_over``: how it reaches Podium's tools, if its driver serves them. ``only_recipe``:
@@ -47,7 +47,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class OneShot(msgspec.Struct, frozen=True):
-    """How an agent answers one question outside of any session, and leaves nothing behind.
+    """Way for an agent to answer one question outside of any session, leaving nothing behind.
 
     ``arguments`` makes those of its command from an instruction; the question comes on its standard
     input. ``answer`` finds the answer in what it printed, empty where there is none.
@@ -60,19 +60,19 @@ class OneShot(msgspec.Struct, frozen=True):
 
 
 class Where(msgspec.Struct, frozen=True):
-    """Where an agent finds itself: the whole ``environ`` of its processes, and STATE."""
+    """Surroundings of an agent: the whole ``environ`` of its processes, and STATE."""
 
     environ: Mapping[str, str]
     state: Path
 
     @property
     def home(self) -> Path:
-        """The person's home."""
+        """Return the person's home."""
         return Path(self.environ.get("HOME", "~")).expanduser()
 
 
 class Folders(msgspec.Struct, frozen=True):
-    """Where an agent keeps what is its own.
+    """Directories of an agent's own.
 
     ``sessions`` holds its session files, in the kind's format. ``config_directory`` holds its
     records of its live sessions. ``None``: it has no such thing.
@@ -130,14 +130,14 @@ class ConfiguredAgent(msgspec.Struct, frozen=True):
 
     @property
     def plan(self) -> Plan:
-        """What the settings come to."""
+        """Return the plan that the settings come to."""
         return self.kind.plan(self.settings)
 
     @property
     def remedy(self) -> str:
-        """What to do where it cannot be used."""
+        """Return what to do where it cannot be used."""
         return self.kind.remedy.replace("{agent}", self.name)
 
     def folders(self, where: Where) -> Folders:
-        """Where it keeps what is its own."""
+        """Return where it keeps what is its own."""
         return self.kind.folders(self.settings, where)

@@ -60,6 +60,6 @@ class Section(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
 
 def of_home(path: str, environ: Mapping[str, str]) -> str:
-    """The path with the person's home for a ``~`` at its beginning."""
+    """Expand a ``~`` at the beginning of the path to the person's home."""
     home = environ.get("HOME")
     return f"{home}{path[1:]}" if home and (path == "~" or path.startswith("~/")) else path

@@ -86,7 +86,7 @@ def load(
 
 
 def ignored_variables(environ: Mapping[str, str], config: Config | None = None) -> tuple[str, ...]:
-    """A sentence for each variable that seems to be a setting, and has no effect."""
+    """Build a sentence for each variable that resembles a setting, and has no effect."""
     config = Config() if config is None else config
     defaults = flatten(config)
     settings = {_variable(key): key for key in values_of(config)}
@@ -99,8 +99,10 @@ def ignored_variables(environ: Mapping[str, str], config: Config | None = None) 
 
 
 def flatten(config: Config) -> dict[str, Any]:
-    """Every setting by its dotted name, as plain data; whole seconds as integers. The driver of an
-    agent that is not called as its kind is one of them."""
+    """Return every setting by its dotted name, as plain data; whole seconds as integers.
+
+    The driver of an agent that is not called as its kind is one of them.
+    """
     flat: dict[str, Any] = {}
     drivers = drivers_of(config)
     for key, value in values_of(config).items():
@@ -113,7 +115,7 @@ def flatten(config: Config) -> dict[str, Any]:
 
 
 def values_of(config: Config) -> dict[str, Any]:
-    """Every setting by its dotted name, as ``Config`` has it."""
+    """List every setting by its dotted name, as ``Config`` has it."""
     values: dict[str, Any] = {}
     for path, table in _tables(config).items():
         values |= {
@@ -123,7 +125,7 @@ def values_of(config: Config) -> dict[str, Any]:
 
 
 def drivers_of(config: Config) -> dict[str, str]:
-    """What says which kind an agent is of, by dotted name, for those not called as their kind."""
+    """Return the ``driver`` settings by dotted name, for the agents not called as their kind."""
     return {
         f"{AGENTS}.{name}.{DRIVER}": agent.kind.name
         for name, agent in config.agents.items()
@@ -132,13 +134,12 @@ def drivers_of(config: Config) -> dict[str, str]:
 
 
 def driver_key(key: str) -> str:
-    """The dotted name of what says which kind an agent is of, by that of one of its settings."""
+    """Return the dotted name of an agent's ``driver`` setting, by that of one of its settings."""
     return f"{key.rpartition('.')[0]}.{DRIVER}"
 
 
 def with_values(config: Config, changed: Mapping[str, Any]) -> Config:
-    """The configuration with some of its settings, by dotted name, exchanged for others that have
-    been checked."""
+    """Replace some settings of a configuration, by dotted name, with checked values."""
     fields: dict[str, Any] = {}
     agents = dict(config.agents)
     for path, table in _tables(config).items():
@@ -155,7 +156,7 @@ def with_values(config: Config, changed: Mapping[str, Any]) -> Config:
 
 
 def _tables(config: Config) -> dict[KeyPath, Section]:
-    """Each table of settings by its path, in the order in which they are shown."""
+    """Return each table of settings by its path, in the order in which they are shown."""
     found: dict[KeyPath, Section] = {
         (AGENTS, name): agent.settings for name, agent in config.agents.items()
     }
@@ -240,7 +241,7 @@ class _Reader:
             self._read_table(key, kind.settings, said)
 
     def _kind_of(self, key: KeyPath, table: Any) -> Kind | None:
-        """The kind of an agent by its name, or by what its table says; none is a fault."""
+        """Return the kind of an agent by its name, or by its table; a missing one is a fault."""
         name, known = key[1], self._config.agents
         said = table.get(DRIVER) if isinstance(table, dict) else None
         standing = known[name].kind if name in known else None
@@ -327,7 +328,10 @@ class _Reader:
 
 
 def _syntax_fault(file: Path, text: str, error: tomllib.TOMLDecodeError) -> str:
-    """The parser ends its sentence with "(at line L, column C)" or "(at end of document)"."""
+    """Format a parser's error for a place in the file.
+
+    The parser ends its sentence with "(at line L, column C)" or "(at end of document)".
+    """
     sentence, _, place = str(error).rpartition(" (at ")
     line = place.removeprefix("line ").partition(",")[0]
     number = line if line.isdigit() else str(text.count("\n") + 1)
@@ -340,7 +344,7 @@ def _dotted(key: KeyPath) -> str:
 
 
 def _variable(key: str) -> str:
-    """The variable of a setting, by its dotted name."""
+    """Return the variable of a setting, by its dotted name."""
     return PREFIX + re.sub(r"\W", "_", key).upper()
 
 

@@ -1,4 +1,4 @@
-"""Where everything of one user's Podium lives, and directories that are this user's alone.
+"""The places of everything of one user's Podium, and directories that are this user's alone.
 
 Resolving is pure: it looks at the environment it is given and touches nothing.
 """
@@ -41,12 +41,12 @@ class Places(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def instance_lock(self) -> Path:
-        """The file whose lock makes one daemon the only one on its STATE."""
+        """Return the file whose lock makes one daemon the only one on its STATE."""
         return self.state / "podiumd.lock"
 
     @property
     def log(self) -> Path:
-        """The log of a detached daemon."""
+        """Return the log of a detached daemon."""
         return self.state / "podiumd.log"
 
 
@@ -55,10 +55,10 @@ def resolve(
 ) -> Places:
     """Find the places from the environment.
 
-    ``platform`` is ``sys.platform``; ``home`` the person's home directory; ``config_flag`` what
-    ``--config`` said. XDG variables that are not absolute are ignored, as their specification
+    ``platform`` is ``sys.platform``; ``home`` the person's home directory; ``config_flag`` the
+    value of ``--config``. XDG variables that are not absolute are ignored, as their specification
     demands. Raises ``PlaceError`` for a socket path that is too long for the platform, and for a
-    HOME that is no absolute path: STATE would depend on the directory of whoever starts a daemon.
+    HOME that is no absolute path: STATE would depend on the directory that a daemon is started in.
     """
     named_home = environ.get("HOME")
     if named_home is not None and not named_home.startswith("/"):
@@ -125,8 +125,8 @@ def make_private(path: Path, uid: int) -> None:
     """Make ``path`` a directory of ``uid`` alone (0700), creating it and its parents if needed.
 
     An existing directory of our own that others may look into is closed to them. A link, a file, a
-    directory of somebody else, one that others can write to or one shared by design (sticky) is
-    refused with ``PlaceError``: what is there already may be theirs.
+    directory of another user, one that others can write to or one shared by design (sticky) is
+    refused with ``PlaceError``: files in it may be theirs.
     """
     try:
         path.mkdir(mode=0o700, parents=True, exist_ok=True)

@@ -1,7 +1,7 @@
 """The settings of a daemon that runs: in force, read anew on request, or waiting for a restart.
 
 A file that cannot be used changes nothing: the settings before it stay in force, and the fault is
-told until a file can be used again.
+reported until a file can be used again.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ whose kind is live: for turns that start later."""
 
 
 class Settings:
-    """One daemon's settings.
+    """The settings of one daemon.
 
     Parameters: ``loaded`` is what it started with; ``read`` reads the sources anew and blocks;
     ``restart`` is the command that starts this daemon anew.
@@ -112,7 +112,7 @@ class Settings:
         return changed
 
     def _live(self) -> set[str]:
-        """The settings of agents, of the same kind before and now, that take effect at once."""
+        """Return the agents' settings that take effect at once, for agents that keep their kind."""
         return {
             f"agents.{name}.{field}"
             for name, agent in self._same_agents().items()
@@ -133,7 +133,7 @@ class Settings:
         }
 
     def _other_agents(self) -> dict[str, PendingSetting]:
-        """The agents that the file has added, removed, or made of another kind."""
+        """Return the agents that the file has added, removed, or made of another kind."""
         same = self._same_agents()
         names = [name for name in {**self.config.agents, **self._agents} if name not in same]
 
@@ -150,11 +150,11 @@ class Settings:
         }
 
     def source(self, key: str) -> str:
-        """Where a setting's value is from: ``default``, ``FILE:LINE`` or ``environment NAME``."""
+        """Return a setting's source: ``default``, ``FILE:LINE`` or ``environment NAME``."""
         return self._sources.get(key, "default")
 
     def status(self) -> ConfigurationStatus:
-        """Whether the file is in force, and what of it waits for a restart."""
+        """Report whether the file is in force, and which of its settings wait for a restart."""
         return ConfigurationStatus(
             path=self._path,
             problem=self._problem,
@@ -164,7 +164,7 @@ class Settings:
         )
 
     def document(self) -> Configuration:
-        """The status, and all settings that are in force."""
+        """Report the status, and all settings that are in force."""
         values = tuple(
             Setting(key=key, value=_public(value), source=self.source(key))
             for key, value in flatten(self.config).items()
@@ -172,11 +172,11 @@ class Settings:
         return Configuration(**asdict(self.status()), values=values)
 
     def limits(self) -> LimitsInForce:
-        """The bounds in force."""
+        """Return the bounds in force."""
         return limits_of(self.config)
 
     def retention(self) -> RetentionInForce:
-        """What is kept, and for how long."""
+        """Return what is kept, and for how long."""
         return RetentionInForce(**asdict(self.config.retention))
 
     def _waiting(self) -> tuple[PendingSetting, ...]:
@@ -190,7 +190,7 @@ class Settings:
 
 
 def limits_of(config: Config) -> LimitsInForce:
-    """The bounds of a daemon with these settings."""
+    """Return the bounds of a daemon with these settings."""
     plan = config.agents[DEFAULT_AGENT].plan
     return LimitsInForce(
         **asdict(config.limits),
@@ -200,7 +200,7 @@ def limits_of(config: Config) -> LimitsInForce:
 
 
 def _public(value: Any) -> Any:
-    """A setting as it may be told to clients: variables that hold secrets keep them."""
+    """Mask a setting for clients: the values of secret variables are hidden."""
     if not isinstance(value, dict):
         return value
     return {name: HIDDEN if is_secret_name(name) else item for name, item in value.items()}

@@ -1,4 +1,4 @@
-"""Which variables that begin with ``PODIUM_`` mean something, beside those of settings."""
+"""The variables that begin with ``PODIUM_`` and have a meaning, beside those of settings."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ OTHERS: Final = frozenset(
 
 
 def unknown(environ: Mapping[str, str], settings: Collection[str]) -> list[str]:
-    """A sentence for each variable that nobody looks at, with the nearest that somebody does.
+    """Build a sentence for each variable without effect, with the nearest that has one.
 
-    ``settings`` are the variables of the settings. No value is told: it may be a secret.
+    ``settings`` are the variables of the settings. No value is printed: it may be a secret.
     """
     known = sorted(OTHERS.union(settings))
     return [
@@ -39,6 +39,6 @@ def _shown(name: str) -> str:
 
 
 def _hint(name: str, known: list[str]) -> str:
-    # What all names begin with would make each like every other.
+    # The prefix of all names would make each like every other.
     found = closest(name.removeprefix(PREFIX), [one.removeprefix(PREFIX) for one in known])
     return "none is like it" if found is None else f"the nearest known is '{PREFIX}{found}'"

@@ -27,7 +27,7 @@ class ByteLines:
         self.count = feeds if self.closed else feeds + 1
 
     def offset(self, line: int) -> int:
-        """Where a line begins; ``line`` counts from 0, and ``count`` stands for the end."""
+        """Return the offset of a line; ``line`` counts from 0, and ``count`` stands for the end."""
         if line == self.count:
             return len(self._data)
         if line == 0:
@@ -39,12 +39,13 @@ class ByteLines:
         return at
 
     def text(self, start: int, end: int) -> bytes:
-        """Lines ``start`` to ``end`` (exclusive) with feeds between them, and not at the end."""
+        """Return lines ``start`` to ``end`` (exclusive), joined by line feeds, with none at the
+        end."""
         whole = self._data[self.offset(start) : self.offset(end)]
         return whole.replace(b"\r\n", b"\n").removesuffix(b"\n")
 
     def ending(self, line: int) -> bytes:
-        """What ends a line; nothing where there is no such line, or it has no end."""
+        """Return a line's ending; empty where there is no such line, or it has no ending."""
         if not 0 <= line < self.count:
             return b""
         end = self.offset(line + 1)

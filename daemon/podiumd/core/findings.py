@@ -1,4 +1,4 @@
-"""What is wrong with a recipe: findings with a code, a place and what to do."""
+"""Faults of a recipe: findings with a code, a place and what to do."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ import msgspec
 
 from podiumd.core.toml_lines import Path, TomlLines
 
-#: What one recipe is told at most. A file may come from a stranger, and one that is wrong in
+#: Most findings reported of one recipe. A file may come from a stranger, and one that is wrong in
 #: thousands of places shall not cost more than this.
 MOST_FINDINGS: Final = 100
 #: Among how many known names the nearest is looked for: each comparison has its price.
 _MOST_COMPARED: Final = 200
-_ALIKE: Final = 0.6  # of 1; below it a nearest name is a guess that helps nobody
+_ALIKE: Final = 0.6  # of 1; a nearest name below it is a guess that helps no person
 _MOST_LISTED: Final = 8
 
 Level = Literal["error", "warning"]
 
 
 class Finding(msgspec.Struct, frozen=True, kw_only=True):
-    """One fault (``error``) or doubt (``warning``) at a line of ``file``; lines count from 1."""
+    """A fault (``error``) or doubt (``warning``) at a line of ``file``; lines count from 1."""
 
     code: str
     level: Level = "error"
@@ -43,7 +43,7 @@ class RecipeInvalid(ValueError):
 
 
 class TooManyFindings(Exception):
-    """There are MOST_FINDINGS already: nobody reads more."""
+    """Signal that there are MOST_FINDINGS already: no person reads more."""
 
 
 class Notes:
@@ -101,7 +101,7 @@ def dotted(path: Path) -> str:
 
 
 def closest(name: str, known: Sequence[str]) -> str | None:
-    """The known name that is meant; ``None`` where none is like it."""
+    """Return the known name that is meant; ``None`` where none is like it."""
     match = difflib.get_close_matches(name[:100], known, n=1, cutoff=_ALIKE)
     return match[0] if match else None
 

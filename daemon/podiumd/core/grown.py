@@ -24,7 +24,7 @@ class Grown(Mapping[Key, Value]):
         self._length = 0
 
     def plus(self, key: Key, value: Value) -> Grown[Key, Value]:
-        """This mapping with one more entry, or with another value of one that it has."""
+        """Return this mapping with one more entry, or with another value of one that it has."""
         parts, last = self._parts, {key: value}
         while parts and len(parts[-1]) <= 2 * len(last):
             parts, last = parts[:-1], parts[-1] | last

@@ -12,7 +12,7 @@ _NAMESPACE = uuid.UUID("5d0b5a1e-3f0c-5c53-9a34-6d1f3a9f0c11")
 
 
 def derive(run_id: str, *parts: str | int) -> str:
-    """The identifier of a part of a run.
+    """Derive the identifier of a part of a run.
 
     ``parts`` are, in order and as far as they apply: restart, step, visit, kind, number.
     """

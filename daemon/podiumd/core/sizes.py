@@ -7,10 +7,10 @@ from itertools import accumulate
 
 
 def size_of(text: str) -> int:
-    """The bytes of a text."""
+    """Return the number of bytes of a text."""
     return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
 
 
 def sums(sizes: Iterable[int]) -> list[int]:
-    """How much the first are together: of none, of one, of two..."""
+    """Return the running sums: of none, of the first, of the first two..."""
     return list(accumulate(sizes, initial=0))

@@ -1,4 +1,4 @@
-"""The line of each key of a TOML text, which the standard library's parser does not tell.
+"""The line of each key of a TOML text, which the standard library's parser does not give.
 
 The text must have been parsed before: this reader trusts its syntax and only keeps count.
 """
@@ -31,7 +31,7 @@ _OPENING: Final = re.compile(r"(\"\"\"|''')\r?\n")
 
 
 class TomlLines:
-    """Where the keys of one TOML text stand; lines count from 1."""
+    """Positions of the keys of one TOML text; lines count from 1."""
 
     def __init__(self, text: str) -> None:
         self._keys: dict[Path, int] = {}

@@ -34,7 +34,7 @@ class Agents:
         self._places = places
 
     def make(self, watch: SpoolWatch) -> dict[str, Agent]:
-        """Every configured agent by its name. Raises ``CannotMake``."""
+        """Make every configured agent, by its name. Raises ``CannotMake``."""
         config = self._settings.config
         found = {name: self._made(one, watch) for name, one in config.agents.items()}
         self.renew(found, config)
@@ -86,18 +86,19 @@ class Agents:
             )
 
     def _environment(self, agent: ConfiguredAgent) -> Callable[[str], dict[str, str]]:
-        """What makes the whole environment of a turn's processes from its marker."""
+        """Return the function that makes the whole environment of a turn's processes from its
+        marker."""
         return lambda marker: agent_environment(agent, self._environ, marker)
 
     def command_environment(self, marker: str) -> dict[str, str]:
-        """The whole environment of a check, a hook or a person's command."""
+        """Return the whole environment of a check, a hook or a person's command."""
         return child_environment(self._environ, pass_env=(), extra_env={}, marker=marker)
 
     def roots(self) -> list[Root]:
-        """Where agents keep their session files."""
+        """List where agents keep their session files."""
         return roots_of(self._settings.config.agents, self._environ, self._places.state)
 
     def config_directory(self, agent: ConfiguredAgent) -> Path | None:
-        """Where an agent keeps records of its live sessions, with these settings."""
+        """Return where an agent keeps records of its live sessions, with these settings."""
         environ = agent_environment(agent, self._environ, "")
         return agent.folders(Where(environ, self._places.state)).config_directory

@@ -8,8 +8,8 @@
     ├── gateway                   a task a phone
     └── rpc                       a task a connection
 
-Leaving goes the other way round: no new clients, clients told, turns let go, everything stored,
-and told to those who follow.
+Leaving goes the other way round: no new clients, clients notified, turns let go, everything stored,
+and sent to the followers.
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ def run(
     manager: Manager | None = None,
     settings: Settings | None = None,
 ) -> None:
-    """Run the daemon until it is told to stop.
+    """Run the daemon until it gets the order to stop.
 
     ``ready`` is called once it answers. ``manager`` is the service manager that started us.
     ``settings`` are those that ``config`` is of, where they can be read anew.
@@ -155,7 +155,8 @@ def _full_disk_told(places: Places) -> Iterator[None]:
 
 
 class CannotStart(Exception):
-    """What the daemon needs cannot be used; the text says which, why, and what to do."""
+    """Signal that something the daemon needs cannot be used; the text gives which, why, and what to
+    do."""
 
 
 def _leaves(group: BaseExceptionGroup[Exception]) -> list[Exception]:
@@ -166,7 +167,7 @@ def _leaves(group: BaseExceptionGroup[Exception]) -> list[Exception]:
 
 
 class Daemon:
-    """One daemon's parts."""
+    """The parts of one daemon."""
 
     def __init__(
         self, settings: Settings, places: Places, environ: Mapping[str, str], manager: Manager
@@ -180,7 +181,7 @@ class Daemon:
         self._socket = manager.handed.rpc_path or places.socket
 
     async def serve(self, listener: object, ready: Callable[[], None]) -> None:
-        """The tree of tasks, from ready to stopped."""
+        """Run the tree of tasks, from ready to stopped."""
         bus, clock, stop = Bus(), Clock(), Stop()
 
         def heard(facts: Sequence[StoredFact]) -> None:
@@ -263,14 +264,14 @@ class Daemon:
                         await service.stop_turns()
             server.stop(stop.turns)
             await runs.leave()
-            context.bus.close()  # after what runs have still to tell: now feeds come to their end
+            context.bus.close()  # after the last events of runs: now feeds come to their end
             transcripts.end_feeds()
             await server.wait_closed()
             nursery.cancel_scope.cancel()
 
     @asynccontextmanager
     async def _voice(self, service: Service) -> AsyncIterator[Voice]:
-        """What hears and speaks at this machine."""
+        """Open speech input and output at this machine."""
 
         def settings() -> VoiceSettings:
             return self._settings.config.voice
@@ -329,7 +330,7 @@ class Daemon:
         self._settings.on_change(apply, self._agents.config_directory)
 
     def _surroundings(self, context: Context, voice: Voice) -> Surroundings:
-        """What the gateway needs of this daemon."""
+        """Build what the gateway needs of this daemon."""
         handed = self._manager.handed.gateway
 
         async def infer(message: str) -> str:
@@ -370,7 +371,7 @@ class Daemon:
 
 
 def _tools(context: Context, runs: Runs) -> Callable[[str, str, str | None], Awaitable[Reply]]:
-    """What answers agents that use the tools of their turn from outside."""
+    """Build the handler that answers agents using the tools of their turn from outside."""
 
     def message(token: str, text: str, delivery: str | None) -> Awaitable[Reply]:
         going_on = [context.turn_directory(turn_id) for turn_id in runs.in_use()[0]]
@@ -380,7 +381,7 @@ def _tools(context: Context, runs: Runs) -> Callable[[str, str, str | None], Awa
 
 
 def _parts(context: Context, transcripts: Transcripts) -> list[Part]:
-    """What has to turn for the watchdog to be fed."""
+    """List the parts that must turn for the watchdog to be fed."""
 
     async def ask_store() -> None:
         try:

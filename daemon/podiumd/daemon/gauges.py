@@ -1,4 +1,4 @@
-"""Which of the daemon's parts are looked at for its figures."""
+"""The daemon's parts that are looked at for its figures."""
 
 from __future__ import annotations
 
@@ -24,7 +24,8 @@ def watch_gauges(
     server: RpcServer,
     agent_megabytes: Callable[[], int],
 ) -> None:
-    """Tell ``meters`` where to look. ``agent_megabytes``: what an agent may take unnoted, MiB."""
+    """Register the gauges with ``meters``. ``agent_megabytes``: what an agent may take unnoted,
+    MiB."""
     began = trio.current_time()
     agent_limiter, store, bus = context.agent_limiter, context.store, context.bus
     meters.gauge(

@@ -31,13 +31,13 @@ async def reload_on_signal(
         try:
             await settings.reload()
         except (ConfigError, PlaceError):
-            continue  # told in the log already, with what stays
+            continue  # in the log already, with what stays
         except StoreError as error:
             log("Configuration not wholly in force", "error", reason=str(error))
 
 
 def has_terminal(descriptor: int = _STANDARD_ERROR) -> bool:
-    """Whether a terminal is there that we belong to."""
+    """Return whether a terminal is there that we belong to."""
     try:
         os.tcgetpgrp(descriptor)
     except OSError:

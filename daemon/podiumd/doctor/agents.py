@@ -14,7 +14,7 @@ def agent(subject: Subject, name: str) -> list[Check]:
 
 
 def examined(subject: Subject, name: str) -> tuple[Doctor, Examined]:
-    """An agent to look at, and who looks."""
+    """Return an agent to look at, and its doctor."""
     doctor, asked = _alone(subject, name)
     others = [_alone(subject, other) for other in subject.config.agents if other != name]
     at_hand = tuple(one.agent.name for looks, one in others if looks.at_hand(one))

@@ -43,7 +43,7 @@ def space(subject: Subject) -> list[Check]:
 
 
 def storage(subject: Subject) -> list[Check]:
-    """What STATE takes, the largest parts first."""
+    """Report the size of STATE, the largest parts first."""
     rows = usage(subject.places.state, subject.places.locks)
     parts = sorted(rows, key=lambda one: -(one.bytes or 0))
     told = [f"{one.part} {_megabytes(one.bytes)}" for one in parts if one.bytes != 0]
@@ -58,7 +58,7 @@ def _megabytes(count: int | None) -> str:
 
 
 def latency(subject: Subject) -> list[Check]:
-    """How long the disk takes to have something for sure, which every decision waits for."""
+    """Measure how long the disk takes to store data for sure, which every decision waits for."""
     name, place = "disk latency", subject.places.state
     try:
         seconds = _sync_seconds(_existing(place))
@@ -71,7 +71,10 @@ def latency(subject: Subject) -> list[Check]:
 
 
 def _sync_seconds(directory: Path) -> float:
-    """The median time of a small write and its sync, in a file that never has a name."""
+    """Measure a small write and its sync, in a file that never has a name; return the median.
+
+    The result is in seconds.
+    """
     took = []
     with _nameless(directory) as descriptor:
         for _ in range(_SYNCS):
@@ -151,11 +154,11 @@ def _index(path: Path, daemon_runs: bool) -> Check:
 
 @contextmanager
 def reading(path: Path, daemon_runs: bool) -> Iterator[sqlite3.Connection]:
-    """A connection that leaves no trace beside the database.
+    """Open a connection that leaves no trace beside the database.
 
-    SQLite makes files beside a database in WAL mode even for a reader. Where a daemon runs they
-    are there. Where none does, a database whose log is empty is read as it is, and one that a
-    killed daemon left with a log is read from a copy. Raises ``OSError``, ``sqlite3.Error``.
+    SQLite makes files beside a database in WAL mode even for a reader. Where a daemon runs they are
+    there. Where none does, a database whose log is empty is read as it is, and one that a killed
+    daemon left with a log is read from a copy. Raises ``OSError``, ``sqlite3.Error``.
     """
     log = beside(path, "-wal")
     if daemon_runs:

@@ -45,7 +45,7 @@ def port(subject: Subject) -> list[Check]:
 
 
 def _try(host: str, number: int) -> Check:
-    """Bind without listening: nobody can connect meanwhile."""
+    """Bind without listening: no client can connect meanwhile."""
     where = f"port {number} on {host}"
     try:
         found = sockets.getaddrinfo(
@@ -77,7 +77,7 @@ def _refused(where: str, number: int, error: OSError) -> Check:
 
 
 def taken_by(number: int, proc: Path = PROC) -> str:
-    """The command and pid of who listens on a port, as far as the system tells us."""
+    """Find the command and pid that listens on a port, as far as the system shows it."""
     wanted = {f"socket:[{inode}]" for inode in _inodes(number, proc)}
     for process in sorted(proc.glob("[0-9]*")) if wanted else ():
         if not wanted.isdisjoint(descriptors(process)):
@@ -99,7 +99,7 @@ def _inodes(number: int, proc: Path) -> Iterator[str]:
 
 
 def certificate(subject: Subject) -> list[Check]:
-    """How long the certificate is good for."""
+    """Check how long the certificate is good for."""
     name, settings = "certificate", subject.config.gateway
     if not settings.enabled or settings.tls == "off":
         return [ok(name, 'not used (gateway.tls = "off")')]

@@ -1,4 +1,4 @@
-"""What nobody works with any more: processes, spools, working trees. Listed, never touched."""
+"""Processes, spools and working trees that are left over. Listed, never touched."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ _MOST_SAID: Final = 60
 
 
 class Known(msgspec.Struct, frozen=True):
-    """What ``facts.db`` knows: the runs and turns that are open, and which spools and working
-    trees of those that lie there are a run's."""
+    """The facts in ``facts.db``: the runs and turns that are open, and the spools and working trees
+    on disk that are a run's."""
 
     open_runs: frozenset[str] = frozenset()
     open_turns: frozenset[str] = frozenset()
@@ -50,7 +50,7 @@ def leftovers(subject: Subject) -> list[Check]:
 
 
 def _known(subject: Subject) -> Known | None:
-    """What there is to know of what lies there: little is asked for, and each by an index.
+    """Look up in ``facts.db`` what is open and what lies there: few queries, each by an index.
 
     ``None`` where the database has not the indexes yet.
     """
@@ -125,7 +125,7 @@ def _processes(subject: Subject, known: Known) -> Iterable[Check]:
 
 
 def _markers_of_checks(state: Path, open_runs: frozenset[str]) -> frozenset[str]:
-    """A check's output is in a file that bears its mark."""
+    """List the markers of checks: a check's output is in a file that bears its marker."""
     return frozenset(
         log.stem for run in open_runs for log in (state / "checks" / run).glob("*.log")
     )
@@ -143,7 +143,7 @@ def _open_commands(directory: Path) -> frozenset[str]:
 
 
 def _elsewhere(pid: int, marker: str, state: Path) -> bool:
-    """Whether the process has files of its turn open in another daemon's STATE."""
+    """Return whether the process has files of its turn open in another daemon's STATE."""
     if sys.platform != "linux":
         return False
     place = f"/turns/{marker}/"

@@ -25,7 +25,7 @@ _FEW_INSTANCES: Final = 16  # the daemon has two, and a desktop some tens
 
 
 def python(subject: Subject) -> list[Check]:
-    """Which Python, and is it new enough."""
+    """Check the version of Python."""
     words = f"{sys.version.partition(' ')[0]} at {sys.executable}"
     if sys.version_info < OLDEST_PYTHON:
         return [broken("python", words, "install Podium with Python 3.11 or newer")]
@@ -33,14 +33,14 @@ def python(subject: Subject) -> list[Check]:
 
 
 def user(subject: Subject) -> list[Check]:
-    """Who the daemon is: as root it works, and so does all that an agent runs."""
+    """Check the daemon's user: as root it works, and so does all that an agent runs."""
     if subject.uid != 0:
         return [ok("user", f"not root (uid {subject.uid})")]
     return [warn("user", AS_ROOT, "run it as a user of its own, where the machine has others")]
 
 
 def clock(subject: Subject) -> list[Check]:
-    """The clock is not behind what it has said before."""
+    """Check that the clock is not behind the newest stored fact."""
     if subject.now < _RELEASED:
         message = f"the clock stands at {subject.now:%F}"
         return [broken("clock", message, "set it: certificates and times would be wrong")]
@@ -58,7 +58,7 @@ def clock(subject: Subject) -> list[Check]:
 
 
 def _newest_fact(subject: Subject) -> datetime | None:
-    """When the newest fact was stored; ``None`` where that cannot be told."""
+    """Return when the newest fact was stored; ``None`` where that is unknown."""
     try:
         with reading(subject.places.state / FACTS_NAME, subject.daemon.pid is not None) as facts:
             row = facts.execute("SELECT at FROM facts ORDER BY pos DESC LIMIT 1").fetchone()
@@ -90,7 +90,7 @@ def inotify(subject: Subject, proc: Path = PROC) -> list[Check]:
 
 
 def roots(subject: Subject) -> list[Path]:
-    """Where the agents keep their sessions."""
+    """List where the agents keep their sessions."""
     found = roots_of(subject.config.agents, subject.environ, subject.places.state)
     return [root.directory for root in found]
 

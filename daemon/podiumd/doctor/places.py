@@ -58,7 +58,7 @@ def _directory(subject: Subject, path: Path) -> Check | None:
 
 
 def _can_be_made(path: Path) -> Check | None:
-    """A start makes what is missing, where it can."""
+    """Check that a start could make what is missing."""
     above = next(one for one in path.parents if one.exists())
     if os.access(above, os.W_OK | os.X_OK):
         return None
@@ -83,7 +83,7 @@ def _file(subject: Subject, name: str) -> Check | None:
 
 
 def lock(subject: Subject) -> list[Check]:
-    """One daemon on one STATE."""
+    """Check that one daemon has this STATE."""
     pid = subject.daemon.pid
     if pid is None:
         return [ok("lock", "free: no daemon has this STATE")]
@@ -136,7 +136,10 @@ def _mode(path: Path, found: os.stat_result, well: str) -> Check:
 
 
 def _listens(path: Path, proc: Path = PROC) -> bool:
-    """Whether some process listens there, told without connecting: that could start a daemon."""
+    """Return whether a process listens there.
+
+    It is found without connecting: that could start a daemon.
+    """
     try:
         rows = (proc / "net/unix").read_text(errors="replace").splitlines()[1:]
     except OSError:
@@ -149,7 +152,7 @@ def _listens(path: Path, proc: Path = PROC) -> bool:
 
 
 def version(subject: Subject) -> list[Check]:
-    """The daemon that runs is of the release that is installed."""
+    """Check that the running daemon is of the release that is installed."""
     status = subject.daemon.status
     if status is None:
         return [ok("version", f"{__version__}; no daemon to compare it with")]

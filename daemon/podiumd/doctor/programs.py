@@ -32,7 +32,7 @@ def git(subject: Subject) -> list[Check]:
 
 
 def identity(subject: Subject) -> list[Check]:
-    """Who git says makes the commits, by its settings or the environment."""
+    """Check the committer that git uses, by its settings or the environment."""
     name, program = "git identity", shutil.which("git", path=subject.daemon_environ.get("PATH"))
     if program is None:
         return [ok(name, "not looked at: there is no git")]

@@ -1,4 +1,4 @@
-"""Whether the agents' providers can be reached: a connection, on which nothing is sent."""
+"""The check that the agents' providers can be reached: a connection, on which nothing is sent."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _FIX: Final = "check the network, and {name} and the proxy in the daemon's envir
 
 
 def provider(subject: Subject) -> list[Check]:
-    """Of each agent that is set up, the server that it talks to."""
+    """Check the server of each agent that is set up."""
     found: list[Check] = []
     seen = set()
     for name in subject.config.agents:

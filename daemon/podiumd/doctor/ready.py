@@ -1,4 +1,4 @@
-"""Whether any agent can work, in one sentence: what ``podium up`` says beside where it is."""
+"""The agents' readiness, in one sentence: what ``podium up`` prints beside where it is."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from podiumd.doctor.subject import Subject
 
 
 def unready(subject: Subject) -> str:
-    """Why no agent can work yet; nothing where one can."""
+    """Return why no agent can work yet; nothing where one can."""
     looks = {name: agents.examined(subject, name) for name in subject.config.agents}
     if not any(doctor.is_ready(asked) for doctor, asked in looks.values()):
         for name, (doctor, asked) in looks.items():

@@ -1,4 +1,4 @@
-"""What a check found, as a line for people and as data for programs."""
+"""The finding of a check, as a line for people and as data for programs."""
 
 from __future__ import annotations
 
@@ -20,14 +20,16 @@ NARROW: Final = 70
 
 
 def is_broken(checks: Sequence[Check]) -> bool:
-    """Whether any check found something that does not work."""
+    """Return whether any check found something that does not work."""
     return any(one.state == "broken" for one in checks)
 
 
 def text(checks: Sequence[Check], *, colours: bool, whole: bool, columns: int = 0) -> str:
-    """One line a check that is not well, with its fix, and a last line that sums all up; with
-    ``whole`` a line for the others too. At a terminal of so many ``columns`` (0: any) lines end
-    between words."""
+    """Render a line for each check that is not well, with its fix, and a summary line.
+
+    With ``whole`` the others have a line too. At a terminal of so many ``columns`` (0: any) lines
+    end between words.
+    """
     shown = [one for one in checks if whole or one.state != "ok"]
     width = max((len(one.check) for one in shown), default=0)
     lines = []
@@ -40,7 +42,7 @@ def text(checks: Sequence[Check], *, colours: bool, whole: bool, columns: int = 
 
 
 def _lines(one: Check, width: int, columns: int) -> list[str]:
-    """How a check is and what it is called, and beside or below it what it found."""
+    """Format a check's state and name, and its finding beside or below them."""
     head = f"{one.state:<6}  {one.check:<{width}}  "
     fix = f". Fix: {one.fix.removeprefix('Run: ')}" if one.fix else ""
     words = escape(one.message + fix)
@@ -51,7 +53,7 @@ def _lines(one: Check, width: int, columns: int) -> list[str]:
 
 
 def _wrapped(words: str, columns: int, indent: str = "") -> list[str]:
-    """Words in lines; a word that is longer than a line stays whole: it may be copied."""
+    """Wrap words into lines; a word that is longer than a line stays whole: it may be copied."""
     if not columns:
         return [indent + words]
     return textwrap.wrap(
@@ -76,17 +78,17 @@ def _sum(checks: Sequence[Check], *, whole: bool) -> str:
 
 
 def document(checks: Sequence[Check]) -> dict[str, Any]:
-    """The report for programs: ``ok`` (nothing is broken) and every check."""
+    """Build the report for programs: ``ok`` (nothing is broken) and every check."""
     return {"ok": not is_broken(checks), "checks": [msgspec.structs.asdict(one) for one in checks]}
 
 
 def wants_colours(environ: Mapping[str, str]) -> bool:
-    """Whether standard output is a terminal that colours are wanted on."""
+    """Return whether standard output is a terminal that colours are wanted on."""
     return sys.stdout.isatty() and not environ.get("NO_COLOR") and environ.get("TERM") != "dumb"
 
 
 def columns() -> int:
-    """The width of the terminal that standard output is; 0 where it is none."""
+    """Return the width of standard output's terminal; 0 where it is none."""
     try:
         return os.get_terminal_size(sys.stdout.fileno()).columns
     except OSError:

@@ -59,7 +59,7 @@ _LAST: Final[tuple[tuple[str, Look], ...]] = (
 
 
 def checks_of(config: Config) -> list[tuple[str, Look]]:
-    """Every check, by name: each agent that is configured has one."""
+    """List every check by name, with one for each configured agent."""
 
     def look(name: str) -> Look:
         return lambda subject: agents.agent(subject, name)
@@ -82,7 +82,7 @@ def examine(environ: Mapping[str, str], home: Path, config_flag: str | None = No
 
 
 def unready(environ: Mapping[str, str], home: Path, config_flag: str | None = None) -> str:
-    """Why no agent can work, in a sentence; nothing where one can.
+    """Return why no agent can work, in a sentence; nothing where one can.
 
     Raises ``ConfigError`` and ``PlaceError``.
     """
@@ -107,7 +107,7 @@ def _subject(config: Config, found: Places, environ: Mapping[str, str], home: Pa
 
 
 def look_at(subject: Subject, checks: Sequence[tuple[str, Look]]) -> list[Check]:
-    """The findings of these checks; a check that fails itself is one of them."""
+    """Run these checks and list their findings; a check that fails itself is one of them."""
     found: list[Check] = []
     for name, look in checks:
         try:

@@ -16,7 +16,7 @@ LINGER: Final = Path("/var/lib/systemd/linger")
 
 
 def service(subject: Subject) -> list[Check]:
-    """What the service manager would start is this Podium, and it does start."""
+    """Check that the service manager would start this Podium, and that it does start."""
     unit = unit_file(subject)
     if not unit.exists():
         return [ok("service", "not installed ('podium service install')")]
@@ -52,7 +52,7 @@ def _judge(state: State) -> Check:
 
 
 def unit_file(subject: Subject) -> Path:
-    """Where the service's file is, of this platform."""
+    """Return the service's file, for this platform."""
     return _manager(subject).files(_situation(subject))[0]
 
 
@@ -75,7 +75,7 @@ def _situation(subject: Subject, *there: Path) -> Situation:
 
 
 def lingering(subject: Subject, flags: Path = LINGER) -> list[Check]:
-    """Whether the service goes on when its person logs out."""
+    """Check whether the service goes on when its person logs out."""
     if subject.platform == "darwin":
         words = "launchd starts the agent at login; a sleeping Mac works on nothing"
         return [ok("lingering", words)]

@@ -8,7 +8,7 @@ from podiumd.observe.checks import Check, broken, ok, warn
 
 
 def unusable(error: ConfigError) -> Check:
-    """The file as it is would stop a start."""
+    """Report a file that would stop a start."""
     more = f" (and {len(error.faults) - 1} more)" if len(error.faults) > 1 else ""
     return broken(
         "configuration",
@@ -18,7 +18,7 @@ def unusable(error: ConfigError) -> Check:
 
 
 def configuration(subject: Subject) -> list[Check]:
-    """What the file and the environment say is what the daemon does."""
+    """Check that the file and the environment are what the daemon does."""
     ignored = ignored_variables(subject.daemon_environ)
     fix = f"correct it, or unset it, where the daemon gets it, then {subject.restart}"
     warnings = [warn("configuration", words, fix) for words in ignored]

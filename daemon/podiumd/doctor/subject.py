@@ -1,4 +1,4 @@
-"""Whom the doctor looks at: settings, places, and the daemon where one runs."""
+"""The subject of the doctor: settings, places, and the daemon where one runs."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ PROC: Final = Path("/proc")
 class Daemon(msgspec.Struct, frozen=True, kw_only=True):
     """The daemon of this STATE.
 
-    ``pid``: who holds its lock, ``None`` where nobody does. ``status``: its answer to
+    ``pid``: the holder of its lock, ``None`` where there is none. ``status``: its answer to
     ``daemon.status``; ``silent``: why there is none although it runs.
     """
 
@@ -36,11 +36,11 @@ class Daemon(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Subject(msgspec.Struct, frozen=True, kw_only=True):
-    """What the checks look at.
+    """Subject of the checks.
 
     ``environ`` is our own environment, ``daemon_environ`` the one in which agents are looked for:
-    the daemon's, where it runs and shows it. ``platform`` is ``sys.platform``. ``answers`` is
-    what programs have answered already, by program and environment.
+    the daemon's, where it runs and shows it. ``platform`` is ``sys.platform``. ``answers`` is what
+    programs have answered already, by program and environment.
     """
 
     config: Config
@@ -60,13 +60,15 @@ class Subject(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def restart(self) -> str:
-        """The command, quoted, that starts the daemon anew."""
+        """Return the command, quoted, that starts the daemon anew."""
         return f"'{restart_command((self.daemon.status or {}).get('service'))}'"
 
 
 def find_daemon(places: Places) -> Daemon:
-    """The daemon that has this STATE, and what it says. Starts none: a socket that a service
-    manager holds is not connected to unless the daemon runs."""
+    """Find the daemon that has this STATE, and its status. Starts none.
+
+    A socket that a service manager holds is not connected to unless the daemon runs.
+    """
     pid = holder(places.instance_lock)
     if pid is None:
         return Daemon()
@@ -77,7 +79,7 @@ def find_daemon(places: Places) -> Daemon:
 
 
 def descriptors(process: Path) -> Iterator[str]:
-    """What a process has open, by name, as far as its directory in ``/proc`` shows us."""
+    """List a process's open files by name, as far as its directory in ``/proc`` shows them."""
     try:
         entries = list((process / "fd").iterdir())
     except OSError:
@@ -90,7 +92,7 @@ def descriptors(process: Path) -> Iterator[str]:
 
 
 def holder(lock: Path) -> int | None:
-    """The living process that holds a lock file, ``None`` where none does.
+    """Find the living process that holds a lock file, ``None`` where none does.
 
     Trying the lock means to hold it for a moment, so it is tried only where the process that the
     file names is alive.
@@ -104,7 +106,7 @@ def holder(lock: Path) -> int | None:
         os.kill(pid, 0)
         return pid if _is_held(descriptor) else None
     except (OSError, ValueError, OverflowError):
-        return None  # nobody, or not ours
+        return None  # no process, or not ours
     finally:
         os.close(descriptor)
 
@@ -138,11 +140,11 @@ def _ask(path: Path) -> dict[str, Any]:
 if sys.platform == "linux":
 
     def pids() -> list[int]:
-        """Every process of the machine that we are shown."""
+        """List the visible processes of the machine."""
         return sorted(int(path.name) for path in PROC.iterdir() if path.name.isdecimal())
 
     def environment_of(pid: int) -> dict[str, str]:
-        """The environment of a process at its start; empty where it cannot be read."""
+        """Read the environment of a process at its start; empty where it cannot be read."""
         try:
             data = (PROC / str(pid) / "environ").read_bytes()
         except OSError:
@@ -154,11 +156,11 @@ else:
     import psutil
 
     def pids() -> list[int]:
-        """Every process of the machine that we are shown."""
+        """List the visible processes of the machine."""
         return list(psutil.pids())
 
     def environment_of(pid: int) -> dict[str, str]:
-        """The environment of a process at its start; empty where it cannot be read."""
+        """Read the environment of a process at its start; empty where it cannot be read."""
         try:
             return dict(psutil.Process(pid).environ())
         except psutil.Error:

@@ -29,7 +29,7 @@ ERROR_TAIL_BYTES = 4096
 
 
 class AgentProcess:
-    """One agent process, ours or an earlier daemon's.
+    """The process of one agent, ours or an earlier daemon's.
 
     ``gone`` is set once it has ended, by ``watch``; ``status`` is its exit status then, ``None``
     where it was not our child.
@@ -48,7 +48,7 @@ class AgentProcess:
 
     @property
     def started(self) -> Started:
-        """The event that tells of it."""
+        """Build the event that reports it."""
         return Started(self.identity.pid, self.identity.start, self._group)
 
     async def watch(self, bell: Bell) -> None:
@@ -100,9 +100,9 @@ async def spawn(request: TurnRequest, argv: list[str], *lines: bytes) -> AgentPr
         with trio.CancelScope(shield=True):  # some 10 ms of the kernel's, then done
             await trio.to_thread.run_sync(_group, request.turn_id, directory, child.pid)
         start = start_of(child.pid)
-        # Nobody has collected it yet, so it has a start time even if it has ended already.
+        # It was not collected yet, so it has a start time even if it has ended already.
         assert start is not None
-    except BaseException:  # nobody would look after it
+    except BaseException:  # nothing would look after it
         with trio.CancelScope(shield=True):  # bounded: killed, it has ended at once
             child.kill()
             await trio.to_thread.run_sync(child.wait)
@@ -117,9 +117,9 @@ def _group(turn_id: str, directory: Path, pid: int) -> None:
     if group is None:
         return
     try:
-        # Noted first: whoever recovers this turn finds the group even if we end here.
+        # Noted first: a recovery of this turn finds the group even if we end here.
         write_private(directory / GROUP, str(group))
-    except OSError:  # the disk is full: a group that nobody finds is worse than none
+    except OSError:  # the disk is full: a group that cannot be found is worse than none
         (directory / GROUP).unlink(missing_ok=True)
         cgroup.remove(group)
         return
@@ -142,7 +142,7 @@ def _start(
 
 
 async def end_leftovers(turn_id: str, directory: Path) -> tuple[str, ...]:
-    """End whatever still lives of a turn whose agent is gone; returns the command lines.
+    """End all that still lives of a turn whose agent is gone; return the command lines.
 
     Takes a fraction of a second where they obey, at most 10 s. Harmless to repeat.
     """
@@ -153,7 +153,7 @@ async def end_leftovers(turn_id: str, directory: Path) -> tuple[str, ...]:
 
 
 def error_tail(directory: Path) -> str:
-    """The last lines the agent wrote to stderr."""
+    """Read the end of the agent's output to stderr, at most 4 KiB."""
     try:
         with (directory / ERRORS).open("rb") as file:
             size = file.seek(0, os.SEEK_END)

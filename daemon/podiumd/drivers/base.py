@@ -1,7 +1,7 @@
-"""What every driver offers: one turn of one kind of agent, run, taken up or settled.
+"""The interface of every driver: one turn of one kind of agent, run, taken up or settled.
 
 A driver runs a turn (``turn``), takes a living turn of an earlier daemon up again (``reattach``),
-or says what became of a turn whose end was never recorded (``settle``). It never decides what a
+or reports what became of a turn whose end was never recorded (``inspect``). It never decides what a
 turn means: it reports, the core decides.
 """
 
@@ -23,16 +23,17 @@ from podiumd.core.run.loop_state import LoopState
 
 
 class HookPoint(msgspec.Struct, frozen=True):
-    """Where an agent is to stop and ask: before or after the tools that ``match`` (a glob; every
-    tool without one)."""
+    """The point where an agent is to stop and ask: before or after the tools that ``match`` (a
+    glob; every tool without one)."""
 
     event: Literal["before-tool", "after-tool"]
     match: str | None = None
 
 
 class ToolsServer(msgspec.Struct, frozen=True):
-    """How an agent starts the server of Podium's tools as a program of its own (MCP over its
-    standard streams). ``environment`` holds the turn's token, which belongs into no argument."""
+    """The command by which an agent starts the server of Podium's tools as a program of its own
+    (MCP over its standard streams). ``environment`` holds the turn's token, which belongs into no
+    argument."""
 
     command: tuple[str, ...]
     environment: dict[str, str]
@@ -51,14 +52,14 @@ class TurnJournal(Protocol):
 
     @property
     def loop(self) -> LoopState:
-        """How far the turn has come."""
+        """Return how far the turn has come."""
         ...
 
     @property
     def words(self) -> tuple[Words, ...]:
-        """What people have said to this turn, and it took, and is not known to have begun with.
+        """Return the words of people that this turn took, and is not known to have begun with.
 
-        What stands here before the first ``record`` was said in an earlier life of the daemon.
+        Words that stand here before the first ``record`` are from an earlier life of the daemon.
         """
         ...
 
@@ -71,22 +72,21 @@ class TurnJournal(Protocol):
 
 
 class TurnRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """All that a driver needs to run one turn.
+    """Request to a driver: everything that it needs to run one turn.
 
     ``directory`` (STATE/turns/TURN_ID) exists and is empty, but for a turn that is entered once
-    more after a crash (``ledger``); ``lease_fd`` is the locked descriptor
-    of the session's lock file which the agent process inherits, ``tree_fd`` that of the working
-    tree's; ``environment`` is the child's whole environment, the marker ``PODIUM_TURN`` included.
-    ``ledger`` is for a turn that goes on inside the daemon: how far it has come, and its record.
-    ``first``: no turn of the run was begun before.
-    ``commits``: an agent that makes commits itself may commit what this turn has changed, and with
-    ``foreign`` what earlier turns of its run have left: all but those paths, from the tree's top,
-    which were uncommitted or ignored when the run began.
-    ``served`` are the tools that Podium serves in this turn (``changing``: other turns of the
-    session are served others), and ``hooks`` where it wants to be
-    asked; with a ``tools_server`` the agent is to reach these tools by that, not through the
-    driver. ``system_prompt`` is added to the agent's own system text. ``script_file`` says
-    where ``script`` came from. ``goes_on``: the turn takes up the one before it, which was cut off.
+    more after a crash (``ledger``); ``lease_fd`` is the locked descriptor of the session's lock
+    file which the agent process inherits, ``tree_fd`` that of the working tree's; ``environment``
+    is the child's whole environment, the marker ``PODIUM_TURN`` included. ``ledger`` is for a turn
+    that goes on inside the daemon: how far it has come, and its record. ``first``: no turn of the
+    run was begun before. ``commits``: an agent that makes commits itself may commit what this turn
+    has changed, and with ``foreign`` what earlier turns of its run have left: all but those paths,
+    from the tree's top, which were uncommitted or ignored when the run began. ``served`` are the
+    tools that Podium serves in this turn (``changing``: other turns of the session are served
+    others), and ``hooks`` where it wants to be asked; with a ``tools_server`` the agent is to reach
+    these tools by that, not through the driver. ``system_prompt`` is added to the agent's own
+    system text. ``script_file`` states where ``script`` came from. ``goes_on``: the turn takes up
+    the one before it, which was cut off.
     """
 
     turn_id: str
@@ -124,16 +124,16 @@ class TurnRequest(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def inherited(self) -> tuple[int, ...]:
-        """The descriptors that what the turn starts inherits."""
+        """Return the descriptors that the turn's processes inherit."""
         return tuple(fd for fd in (self.lease_fd, self.tree_fd) if fd is not None)
 
 
 class PendingTurn(msgspec.Struct, frozen=True, kw_only=True):
-    """A turn that facts say was intended and not ended: what recovery knows of it.
+    """A turn that facts record as intended and not ended: the knowledge of recovery about it.
 
     ``pid``, ``proc_start`` and ``group`` are ``None`` when no ``turn.started`` was recorded.
     ``denied_tool_uses`` are calls that a person denied. ``offset`` is up to where in its output
-    people have been told what the agent does; ``None`` leaves that to the driver's own notes.
+    clients have been informed of the agent's work; ``None`` leaves that to the driver's own notes.
     ``loop`` is how far a native turn has come; ``irreversible``: nothing of it may be repeated
     unseen. ``served`` and ``hooks`` are as in its request.
     """
@@ -158,12 +158,12 @@ class PendingTurn(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class TurnStatus(msgspec.Struct, frozen=True, kw_only=True):
-    """What became of a pending turn, found by looking (never by blind repetition).
+    """The outcome of a pending turn, found by looking (never by blind repetition).
 
     ``absent``: nothing of the prompt reached the agent's record and no tool had begun: the same
-    prompt under the same uuid may be sent. ``running``: take it up. ``finished``: ``report`` is
-    to be judged. ``broken``: it was cut off; ``prompt_recorded`` says whether the transcript
-    holds our prompt, ``tool_begun`` whether the spool shows a tool call.
+    prompt under the same uuid may be sent. ``running``: take it up. ``finished``: ``report`` is to
+    be judged. ``broken``: it was cut off; ``prompt_recorded``: whether the transcript holds our
+    prompt, ``tool_begun``: whether the spool shows a tool call.
     """
 
     state: Literal["absent", "running", "finished", "broken"]
@@ -189,15 +189,15 @@ OutputKind = Literal["text", "thinking", "tool", "progress", "tool_result", "sta
 
 
 class Output(msgspec.Struct, frozen=True, tag=True):
-    """Words or activity of the agent, for people watching; transient.
+    """The words or activity of the agent, for people watching; transient.
 
-    ``kind``: ``text``, ``thinking``, ``tool`` (``delta`` is a one-line description),
-    ``progress`` (how much of its input is written), ``tool_result`` or ``status`` (for example a
-    retry of the model's API).
+    ``kind``: ``text``, ``thinking``, ``tool`` (``delta`` is a one-line description), ``progress``
+    (how much of its input is written), ``tool_result`` or ``status`` (for example a retry of the
+    model's API).
 
-    ``part`` is the part of the turn that it belongs to: each one is told from its beginning again
-    after a restart, earlier ones are stored. Empty where the whole turn is one. ``again``: a daemon
-    before this one may have told it already.
+    ``part`` is the part of the turn that it belongs to: each one is reported from its beginning
+    again after a restart, earlier ones are stored. Empty where the whole turn is one. ``again``: a
+    daemon before this one may have reported it already.
     """
 
     uuid: str
@@ -238,9 +238,9 @@ class PromptState(msgspec.Struct, frozen=True, tag=True):
 
 
 class ToolCalled(msgspec.Struct, frozen=True, tag=True):
-    """The agent calls one of the tools that Podium serves, and waits (``Turn.reply_tool``).
+    """The agent's call of one of the tools that Podium serves; it waits (``Turn.reply_tool``).
 
-    The same call may be told again, by a turn that was taken up or entered once more: under the
+    The same call may be reported again, by a turn that was taken up or entered once more: under the
     same ``call_id``.
     """
 
@@ -267,10 +267,10 @@ TurnEvent = (
 class Decision(msgspec.Struct, frozen=True):
     """The answer to an approval request.
 
-    ``message`` is what the agent is told with a no; ``note`` of that what a person wrote, if they
-    did. ``rule`` is also allowed for the rest of the session, in memory only: a tool's name, or
-    ``Bash(git diff:*)`` for commands that begin so, where the agent itself says which do.
-    ``updated_input`` replaces the tool's input (the agent's own questions are answered so).
+    ``message`` is sent to the agent with a no; ``note`` is the part of that which a person wrote,
+    if they did. ``rule`` is also allowed for the rest of the session, in memory only: a tool's
+    name, or ``Bash(git diff:*)`` for commands that begin so, where the agent itself reports which
+    do. ``updated_input`` replaces the tool's input (the agent's own questions are answered so).
     """
 
     behavior: Literal["allow", "deny"]
@@ -289,7 +289,7 @@ class Turn(Protocol):
 
     @property
     def report(self) -> TurnReport:
-        """The end of the turn; valid once the iteration is over and the context was left."""
+        """Return the end of the turn; valid once the iteration is over and the context was left."""
         ...
 
     async def interrupt(self) -> None:
@@ -308,11 +308,11 @@ class Turn(Protocol):
         ...
 
     async def reply_tool(self, call_id: str, text: str, success: bool) -> bool:
-        """Tell the agent what came of its call; again is harmless. ``False``: nobody waits."""
+        """Send the result of a call to the agent; again is harmless. ``False``: no call waits."""
         ...
 
     async def settle_hook(self, hook_id: str, refusal: str | None) -> bool:
-        """Let the agent go on, or tell it why not; again is harmless. ``False``: nobody waits."""
+        """Let the agent go on, or send it the refusal; again is harmless. ``False``: none waits."""
         ...
 
     async def leave(self) -> None:
@@ -321,16 +321,19 @@ class Turn(Protocol):
 
 
 class Driver(Protocol):
-    """One kind of agent."""
+    """The driver of one kind of agent."""
 
     name: str
     capabilities: Capabilities
 
     def turn(self, request: TurnRequest) -> AbstractAsyncContextManager[Turn]:
-        """Run one turn. Leaving the context tears down whatever still lives of it, in order and
-        within a bound (unless ``Turn.leave`` was called); nothing is left behind.
+        """Run one turn.
 
-        Entering it raises ``OSError`` where the disk is too full; nothing was started then."""
+        Leaving the context tears down all that still lives of it, in order and within a bound
+        (unless ``Turn.leave`` was called); nothing is left behind.
+
+        Entering it raises ``OSError`` where the disk is too full; nothing was started then.
+        """
         ...
 
     def reattach(self, pending: PendingTurn) -> AbstractAsyncContextManager[Turn]:
@@ -344,11 +347,11 @@ class Driver(Protocol):
     async def available(
         self, command: tuple[str, ...], environment: Mapping[str, str]
     ) -> str | None:
-        """``None`` if the agent can be run, else the reason in a sentence."""
+        """Check that the agent can be run: ``None``, else the reason in a sentence."""
         ...
 
     def transcript(
         self, session_id: str, working_directory: str, environment: Mapping[str, str]
     ) -> Path | None:
-        """The session's transcript file, if the agent has written one."""
+        """Return the session's transcript file, if the agent has written one."""
         ...

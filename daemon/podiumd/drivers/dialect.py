@@ -1,4 +1,4 @@
-"""What a spooled turn needs to know of the language its agent speaks over stdin and stdout."""
+"""The knowledge of a spooled turn about the language its agent speaks over stdin and stdout."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from podiumd.drivers.base import (
 
 
 class Aftermath(msgspec.Struct, frozen=True):
-    """What the agent's own record of the session holds once the process has ended.
+    """The content of the agent's own record of the session once the process has ended.
 
     ``mark`` names its end ({"size", "last_uuid"}), ``None`` where there is no record;
     ``prompt_recorded`` is ``None`` where nothing is known.
@@ -29,10 +29,10 @@ class Aftermath(msgspec.Struct, frozen=True):
 
 
 class Ending(msgspec.Struct, frozen=True, kw_only=True):
-    """How a turn came to its end, seen from outside the conversation.
+    """The end of a turn, seen from outside the conversation.
 
     ``kind`` is set where that alone decides (interrupted, timeout, failed, broken); without it the
-    conversation does. ``exit_status`` is unknown of a process that is not our child. ``torn``: the
+    conversation does. ``exit_status`` is unknown for a process that is not our child. ``torn``: the
     output ends within a line.
     """
 
@@ -50,32 +50,33 @@ class Dialect(Protocol):
 
     @property
     def over(self) -> bool:
-        """The agent is idle and has done with all that was sent."""
+        """Return whether the agent is idle and has done with all that was sent."""
         ...
 
     @property
     def lingering(self) -> bool:
-        """The agent is idle, yet never said what became of something that was sent."""
+        """Return whether the agent is idle with a sent message whose fate is unknown."""
         ...
 
     @property
     def hopeless(self) -> str:
-        """Why going on makes no sense; empty while it does."""
+        """Return why going on makes no sense; empty while it does."""
         ...
 
     @property
     def waits_for_answer(self) -> bool:
-        """A person or Podium has to say something first: silence is no sign of trouble."""
+        """Return whether a person or Podium must answer first: silence is no sign of trouble."""
         ...
 
     @property
     def taken_up(self) -> bool:
-        """The agent works on its prompt: what is said now comes after it, not with it."""
+        """Return whether the agent works on its prompt: a later message comes after it, not with
+        it."""
         ...
 
     @property
     def tool_begun(self) -> bool:
-        """The agent has begun with a tool."""
+        """Return whether the agent has begun with a tool."""
         ...
 
     def feed(self, line: bytes) -> Sequence[TurnEvent]:
@@ -83,45 +84,45 @@ class Dialect(Protocol):
         ...
 
     def open_requests(self) -> Sequence[ApprovalRequested | ToolCalled | HookRaised]:
-        """What the agent waits for and was not answered, as far as the lines tell."""
+        """List the agent's open requests, as far as the lines show."""
         ...
 
     def replies(self) -> Sequence[bytes]:
-        """The lines that are due to the agent and need nobody's decision; handed out once."""
+        """Return the lines that are due to the agent and need no decision; handed out once."""
         ...
 
     def prompt(self, text: str, uuid: str) -> bytes:
-        """The line that hands a message to the agent."""
+        """Build the line that hands a message to the agent."""
         ...
 
     def sent(self, uuid: str) -> None:
-        """A message is about to be written: the turn is not over before it is dealt with."""
+        """Note that a message is about to be written: the turn ends only after it is dealt with."""
         ...
 
     def not_sent(self, uuid: str) -> None:
-        """It was not written after all."""
+        """Note that it was not written after all."""
         ...
 
     def answer(self, request_id: str, decision: Decision) -> bytes | None:
-        """The line that answers an approval; ``None`` where nobody waits for it."""
+        """Build the line that answers an approval; ``None`` where no request waits for it."""
         ...
 
     def reply_tool(self, call_id: str, text: str, success: bool) -> bytes | None:
-        """The line that answers a call of a tool; ``None`` where nobody waits for it."""
+        """Build the line that answers a call of a tool; ``None`` where no call waits for it."""
         ...
 
     def settle_hook(self, hook_id: str, refusal: str | None) -> bytes | None:
-        """The line that lets the agent go on, or not; ``None`` where nobody waits for it."""
+        """Build the line that lets the agent go on, or not; ``None`` where no hook waits for it."""
         ...
 
     def interrupt(self) -> bytes:
-        """The line that stops what the agent does and withdraws what is queued."""
+        """Build the line that stops the agent's work and withdraws what is queued."""
         ...
 
     def end(self) -> bytes:
-        """The line that makes an idle agent exit."""
+        """Build the line that makes an idle agent exit."""
         ...
 
     def report(self, ending: Ending) -> TurnReport:
-        """The end of the turn as far as the lines tell."""
+        """Build the end of the turn as far as the lines show."""
         ...

@@ -1,9 +1,9 @@
 """Whole lines into an agent's stdin, which is a named pipe on disk.
 
 The agent holds its end open for reading and writing, so it never sees an end of file and needs no
-daemon; each line is written by whoever runs the turn at that moment. Half a line would end the
-agent at the next newline, so a line goes in whole or not at all, also when this process is killed
-in the middle of it:
+daemon; each line is written by the process that runs the turn at that moment. Half a line would end
+the agent at the next newline, so a line goes in whole or not at all, also when this process is
+killed in the middle of it:
 
 - up to ``PIPE_BUF`` bytes a write is atomic by POSIX, a full pipe gives EAGAIN;
 - a longer line goes in one write into an *empty* pipe that is large enough for it;
@@ -38,7 +38,7 @@ class LineTooLong(FifoError):
 
 
 class TurnOver(FifoError):
-    """Nobody reads the pipe any more: the agent has ended; nothing was written."""
+    """Signal that the agent has ended and no process reads the pipe; nothing was written."""
 
 
 class Poisoned(FifoError):
@@ -94,7 +94,7 @@ class Fifo:
                 os.close(descriptor)
 
     def _open(self) -> int:
-        # ENXIO: nobody has it open for reading.
+        # ENXIO: no process has it open for reading.
         try:
             descriptor = os.open(self._path, os.O_WRONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         except OSError as error:
@@ -133,7 +133,7 @@ def _capacity(descriptor: int) -> int:
 async def _until_empty(descriptor: int) -> None:
     """Wait until the agent has read all that is in the pipe.
 
-    No event tells "empty": the system wakes a writer when there is room for one page. A reader
+    No event signals "empty": the system wakes a writer when there is room for one page. A reader
     that is awake empties the pipe within milliseconds, so this asks again after 1 ms, then at
     growing distances of at most 50 ms while it reads nothing (it is still starting).
     """

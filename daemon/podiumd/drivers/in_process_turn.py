@@ -40,20 +40,22 @@ class InProcessTurn(ABC):
 
     @property
     def report(self) -> TurnReport:
-        """The end of the turn, once its context was left."""
+        """Return the end of the turn, once its context was left."""
         if self._report is None:
             raise RuntimeError("the turn has no report: it was let go, or is not over")
         return self._report
 
     @property
     def may_leave_processes(self) -> bool:
-        """Whether a process was started for the turn, in any life of the daemon: only then is
-        there one to look for at its end."""
+        """Return whether a process was started for the turn, in any life of the daemon.
+
+        Only then is there one to look for at its end.
+        """
         return True
 
     @property
     def _stopped(self) -> bool:
-        """Whether nothing is heard any more."""
+        """Return whether the turn takes nothing more."""
         return self.finished.is_set() or self._scope.cancel_called
 
     async def interrupt(self) -> None:
@@ -70,13 +72,13 @@ class InProcessTurn(ABC):
         return taken
 
     async def reply_tool(self, call_id: str, text: str, success: bool) -> bool:
-        """Tell what came of a call; the first word holds."""
+        """Answer a call with its result; the first answer holds."""
         await trio.lowlevel.checkpoint()
         reply = ToolReply(text, success)
         return not self.finished.is_set() and self._dealings.replies.give(call_id, reply)
 
     async def settle_hook(self, hook_id: str, refusal: str | None) -> bool:
-        """Tell what a hook says; the first word holds."""
+        """Answer the agent with a hook's verdict; the first answer holds."""
         await trio.lowlevel.checkpoint()
         return not self.finished.is_set() and self._dealings.words.give(hook_id, refusal)
 
@@ -105,7 +107,7 @@ Played = TypeVar("Played", bound=InProcessTurn)
 async def played(turn: Played, turn_id: str, ending_seconds: float) -> AsyncIterator[Played]:
     """Do a turn while its handle is in use; then end it with all that it has left running.
 
-    A turn that has started no process is known to have left none: nobody looks for one.
+    A turn that has started no process is known to have left none, and no search is made for one.
 
     ``ending_seconds`` is what its end, and the sweep of its marker (8 s), may take.
     """

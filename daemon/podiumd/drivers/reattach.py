@@ -1,4 +1,4 @@
-"""What is left of a turn: its living process, and what its spool says. For all agents that are
+"""Remains of a turn: its living process, and the content of its spool. For all agents that are
 processes."""
 
 from __future__ import annotations
@@ -63,11 +63,11 @@ if sys.platform == "linux":
 else:
 
     def _later_than(identity: Identity, pipe: Path) -> bool:
-        """Whether the pipe was made after the process, and so for another; both in ms."""
+        """Return whether the pipe was made after the process, and so for another; both in ms."""
         try:
             return pipe.stat().st_birthtime * 1000 > identity.start + 1
         except OSError:
             return False
 
     def _reads(_identity: Identity, _pipe: Path) -> bool:
-        return True  # nothing tells: the earliest of the marked is the agent
+        return True  # not known here: the earliest of the marked is the agent

@@ -1,4 +1,4 @@
-"""What an agent said before its turn was taken up, gathered for who has missed it."""
+"""The agent's output before its turn was taken up, gathered for clients that missed it."""
 
 from __future__ import annotations
 
@@ -9,15 +9,14 @@ from msgspec.structs import replace
 from podiumd.drivers.base import Output, TurnEvent
 
 _FLOWING: Final = frozenset({"text", "thinking"})
-"""What comes in pieces; all else is whole."""
+"""Kinds that come in pieces; all else is whole."""
 
 PIECE_CHARACTERS: Final = 4096
 """How long a piece is let grow."""
 
 
 def say_again(events: list[TurnEvent], said: Output) -> None:
-    """Add what was said before, in pieces that are larger than those it came in: a turn of hours
-    has many."""
+    """Add earlier output, in larger pieces than it came in: a turn of hours has many."""
     last = events[-1] if events else None
     if (
         isinstance(last, Output)

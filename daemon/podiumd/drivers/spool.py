@@ -1,9 +1,9 @@
 """Following an agent's output, which is a file that grows.
 
-A file cannot be waited for, so a watch on its directory tells *that* it changed and a ``Bell``
-wakes its follower in the event loop; what changed is found by reading on from the last offset.
-A coarse look every few seconds covers a lost event, only while somebody waits. With nobody
-following there is no watch and no wake-up.
+A file cannot be waited for, so a watch on its directory signals *that* it changed and a ``Bell``
+wakes its follower in the event loop; the change is found by reading on from the last offset. A
+coarse look every few seconds covers a lost event, only while a follower waits. Without followers
+there is no watch and no wake-up.
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ class _Handler(FileSystemEventHandler):
 
 
 class Line(NamedTuple):
-    """One line without its newline, and the file's offset after it."""
+    """A line without its newline, and the file's offset after it."""
 
     data: bytes
     end: int
@@ -144,14 +144,14 @@ class SpoolReader:
 
     @property
     def partial(self) -> bool:
-        """Whether bytes stand after the last newline that was read."""
+        """Return whether bytes stand after the last newline that was read."""
         return bool(self._buffer or self._dropped)
 
     def read(self) -> list[Line]:
-        """The lines completed by the next 64 KiB that complete any; empty where none is yet.
+        """Read the lines completed by the next 64 KiB that complete any; empty where none is yet.
 
         Reads at most 1 MiB, so the loop is not held up by a large backlog or an endless line;
-        ``at_end`` then tells whether the end of the file was reached.
+        ``at_end`` then shows whether the end of the file was reached.
         """
         for _ in range(CHUNKS_AT_ONCE):
             chunk = os.pread(self._file, CHUNK_BYTES, self._position)

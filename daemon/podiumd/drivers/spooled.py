@@ -1,7 +1,7 @@
 """A turn of an agent that reads a named pipe and writes a spool file.
 
-The iteration reads the spool itself: no task stands between the file and whoever follows the turn,
-so a slow follower holds nothing but its own place in the file. What the lines mean is the
+The iteration reads the spool itself: no task stands between the file and the turn's follower, so a
+slow follower holds nothing but its own place in the file. The meaning of the lines is the
 ``Dialect``'s business; when the turn is over, and how it is ended, is decided here.
 """
 
@@ -102,12 +102,12 @@ class SpooledTurn:
 
     @property
     def offset(self) -> int:
-        """Where in the spool the lines end whose events were made so far, in bytes."""
+        """Return the offset in the spool, in bytes, up to which lines became events."""
         return self._spool.offset
 
     @property
     def report(self) -> TurnReport:
-        """The end of the turn, once its context was left."""
+        """Return the end of the turn, once its context was left."""
         if self._report is None:
             raise RuntimeError("the turn has no report: it was let go, or is not over")
         return self._report
@@ -115,10 +115,10 @@ class SpooledTurn:
     async def catch_up(self, offset: int | None) -> None:
         """Read what an earlier daemon may have read already.
 
-        ``None``: where that daemon noted that it stopped; if it could not, what is there now.
-        What the agent said up to ``offset`` is told as said before. What became of messages is
-        told again, and what the agent still waits for is raised again, or answered again, wherever
-        it stands.
+        ``None``: up to where that daemon noted that it stopped; if it could not, what is there now.
+        The agent's output up to ``offset`` is reported as earlier output. The fate of messages is
+        reported again, and open requests of the agent are raised again, or answered again, wherever
+        they stand.
         """
         if offset is None:
             offset = _told(self._directory)
@@ -160,7 +160,7 @@ class SpooledTurn:
                 await self._bell.wait(at - trio.current_time())
 
     async def _reply(self) -> None:
-        """Say what the agent waits for and nobody has to decide; what is not said is kept."""
+        """Send replies that need no decision; unsent ones are kept."""
         while self._replies and not self._left:
             failpoint("handshake.before-write")
             try:
@@ -241,9 +241,9 @@ class SpooledTurn:
     async def steer(self, text: str, uuid: str) -> bool:
         """Hand a message to the running turn; ``False``: it was over, nothing was sent.
 
-        Waits until the agent has taken up its prompt, while somebody else follows the turn: what
-        comes before that, Claude Code may join with the prompt into one message that is neither.
-        Raises ``LineTooLong``.
+        Waits until the agent has taken up its prompt, while another task follows the turn: a
+        message that comes before that Claude Code may join with the prompt into one message that is
+        neither. Raises ``LineTooLong``.
         """
         await self._taken_up.wait()
         if self._ended is not None or self._stop_at is not None or self._left:
@@ -261,17 +261,17 @@ class SpooledTurn:
         return sent
 
     async def answer(self, request_id: str, decision: Decision) -> bool:
-        """Answer an approval; ``False``: nobody waits for it any more."""
+        """Answer an approval; ``False``: no request waits for it any more."""
         line = None if self._left else self._dialect.answer(request_id, decision)
         return await self._say(line, "answer.before-write", "answer.after-write")
 
     async def reply_tool(self, call_id: str, text: str, success: bool) -> bool:
-        """Say what came of a call; ``False``: nobody waits for it any more."""
+        """Send the result of a call; ``False``: no call waits for it any more."""
         line = None if self._left else self._dialect.reply_tool(call_id, text, success)
         return await self._say(line, "tool.before-reply", "tool.after-reply")
 
     async def settle_hook(self, hook_id: str, refusal: str | None) -> bool:
-        """Let the agent go on, or not; ``False``: nobody waits for it any more."""
+        """Let the agent go on, or not; ``False``: no hook waits for it any more."""
         line = None if self._left else self._dialect.settle_hook(hook_id, refusal)
         return await self._say(line, "hook.before-settle", "hook.after-settle")
 
@@ -291,7 +291,7 @@ class SpooledTurn:
         self._left = True
         self._taken_up.set()
         self._bell.ring()
-        with contextlib.suppress(OSError):  # without it nothing is told twice, only less
+        with contextlib.suppress(OSError):  # without it nothing is sent twice, only less
             write_private(self._directory / TOLD, str(self.offset))
         await trio.lowlevel.checkpoint()
 
@@ -310,10 +310,10 @@ class SpooledTurn:
     # -- ending it ---------------------------------------------------------------------------
 
     async def finish(self, turn_id: str, look: Look) -> None:
-        """End whatever lives of the turn and make the report; nothing if it was let go.
+        """End all that lives of the turn and make the report; nothing if it was let go.
 
-        In order: interrupt, end of session, terminate, kill, 2 s each, then a sweep; ``look``
-        then says what the agent's own record holds.
+        In order: interrupt, end of session, terminate, kill, 2 s each, then a sweep; ``look`` then
+        reads the agent's own record.
         """
         self._taken_up.set()
         try:
@@ -367,7 +367,7 @@ class SpooledTurn:
 
 
 def _told(directory: Path) -> int:
-    """Up to where in the spool people have been told what the agent does."""
+    """Read up to where in the spool clients have been informed of the agent's work."""
     try:
         return int((directory / TOLD).read_text())
     except (OSError, ValueError):

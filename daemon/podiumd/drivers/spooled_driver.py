@@ -99,8 +99,8 @@ class SpooledDriver(Generic[D]):
     async def reattach(self, pending: PendingTurn) -> AsyncIterator[SpooledTurn]:
         """Attach to the turn of an earlier daemon; also where it has ended in the meantime.
 
-        Events of lines before ``pending.offset`` are not told again; what the agent still waits
-        for is: approvals, calls of Podium's tools, hooks.
+        Events of lines before ``pending.offset`` are not sent again; requests on which the agent
+        still waits are: approvals, calls of Podium's tools, hooks.
 
         Raises ``LookupError`` where no process of the turn is known or found: ``inspect`` it.
         """

@@ -1,4 +1,4 @@
-"""What a turn that is played inside the daemon tells the runtime, and is told by it."""
+"""The messages between the runtime and a turn that is played inside the daemon."""
 
 from __future__ import annotations
 
@@ -23,30 +23,30 @@ T = TypeVar("T")
 
 
 class ToolReply(msgspec.Struct, frozen=True):
-    """What came of a call of one of Podium's own tools."""
+    """The result of a call of one of Podium's own tools."""
 
     text: str
     success: bool
 
 
 class Answers(Generic[T]):
-    """Answers that somebody waits for, by name. The first one holds."""
+    """Awaited answers, by name. The first one holds."""
 
     def __init__(self) -> None:
         self._asked: dict[str, trio.Event] = {}
         self._given: dict[str, T] = {}
 
     def expect(self, name: str) -> None:
-        """From now on an answer can be given."""
+        """Accept an answer of that name from now on."""
         self._asked.setdefault(name, trio.Event())
 
     async def wait(self, name: str) -> T:
-        """The answer to what is expected, however long it takes."""
+        """Wait for the answer that is expected, without a limit."""
         await self._asked[name].wait()
         return self._given[name]
 
     def give(self, name: str, answer: T) -> bool:
-        """Answer; again is harmless. ``False``: nobody has asked."""
+        """Give the answer; again is harmless. ``False``: no question waits."""
         if name not in self._asked:
             return False
         self._given.setdefault(name, answer)
@@ -55,10 +55,9 @@ class Answers(Generic[T]):
 
 
 class TurnChannel:
-    """Events for whoever follows the turn, and its answers to those that wait for one.
+    """Channel of events to the turn's followers, and of its answers to those that wait for one.
 
-    ``hooks`` are the places where it wants to be asked. Who tells waits for a follower that is
-    slow.
+    ``hooks`` are the places where it wants to be asked. The sender waits for a slow follower.
     """
 
     def __init__(self, hooks: tuple[HookPoint, ...] = ()) -> None:
@@ -69,11 +68,11 @@ class TurnChannel:
         self.words = Answers[str | None]()
 
     async def tell(self, event: TurnEvent) -> None:
-        """Tell an event."""
+        """Send an event."""
         await self._send.send(event)
 
     def end(self) -> None:
-        """Nothing more is told."""
+        """End the channel: nothing more is sent."""
         self._send.close()
 
     async def approve(self, asked: ApprovalRequested) -> Decision:

@@ -22,7 +22,7 @@ from podiumd.formats.message import (
 )
 
 KIND_CHARACTERS: Final = 100
-"""Of the name of a kind of block."""
+"""Characters of the name of a kind of block."""
 
 VIEW_FIELDS: Final = ("stdout", "stderr", "content")
 """Where the agent's own view of a tool's result keeps its words."""
@@ -75,7 +75,7 @@ def _block(block: dict[str, Any]) -> Block | None:
         case "text":
             return Text(string(block, "text"))
         case "thinking" | "redacted_thinking":
-            # What the model thought may be withheld: then only its signature stands here.
+            # The model's thought may be withheld: then only its signature stands here.
             return Thinking(string(block, "thinking"))
         case "tool_use":
             arguments = bounded(mapping(block, "input"))
@@ -99,5 +99,5 @@ def _image(block: dict[str, Any]) -> Image:
 
 
 def _plain(content: object) -> str:
-    """The words of a tool's result: it may be a string or blocks, pictures among them."""
+    """Return the words of a tool's result: a string or blocks, pictures among them."""
     return "\n".join(plain(blocks_of(content)))

@@ -20,12 +20,12 @@ _HOOK_EVENTS: Final[dict[HookMoment, tuple[str, ...]]] = {
     "after": ("PostToolUse", "PostToolUseFailure"),
 }
 _HOOK_SECONDS: Final = 86_400
-"""How long the CLI waits for a hook's answer. What comes later counts for nothing; before a tool
-the CLI then refuses it."""
+"""Seconds that the CLI waits for a hook's answer. A later one counts for nothing; before a tool the
+CLI then refuses it."""
 
 
 def user_message(text: str, uuid: str) -> bytes:
-    """Return a prompt or a steer. The CLI takes a uuid once, whatever the text."""
+    """Return a prompt or a steer. The CLI takes a uuid once, even with another text."""
     content = {"role": "user", "content": text}
     return _line({"type": "user", "uuid": uuid, "message": content})
 
@@ -60,7 +60,7 @@ def _rule(rule: str) -> dict[str, str]:
 
 
 def deny(request_id: str, message: str, *, interrupt: bool = False) -> bytes:
-    """Return the answer that refuses a tool; ``message`` is told to the model.
+    """Return the answer that refuses a tool; ``message`` is for the model.
 
     ``interrupt`` also ends the turn.
     """
@@ -71,7 +71,7 @@ def deny(request_id: str, message: str, *, interrupt: bool = False) -> bytes:
 
 
 def initialize(request_id: str, hooks: Iterable[HookMoment], matcher: str) -> bytes:
-    """Return the request to be asked before, or told after, the use of a tool.
+    """Return the request to be asked before, or notified after, the use of a tool.
 
     It stands before the prompt: what the CLI does before it reads this is not asked about.
 
@@ -87,7 +87,8 @@ def initialize(request_id: str, hooks: Iterable[HookMoment], matcher: str) -> by
 
 
 def hook_answer(request_id: str, event: str, refusal: str | None) -> bytes:
-    """Return our word at a hook: ``None`` lets the agent go on, else the model is told why not."""
+    """Return our answer at a hook: ``None`` lets the agent go on, else ``refusal`` is the reason
+    for the model."""
     if refusal is None:
         return _answer(request_id, {})
     if event in _HOOK_EVENTS["after"]:

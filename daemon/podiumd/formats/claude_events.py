@@ -1,4 +1,4 @@
-"""What Claude Code says in stream-json, one type an event. Measured with ``claude`` 2.1.328."""
+"""Events of Claude Code's stream-json, one type an event. Measured with ``claude`` 2.1.328."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ class Init(msgspec.Struct, frozen=True):
 
 
 class AssistantMessage(msgspec.Struct, frozen=True, kw_only=True):
-    """One content block of the model's message, each with a ``uuid`` of its own.
+    """A content block of the model's message, each with a ``uuid`` of its own.
 
-    ``synthetic``: made up by the CLI (errors, local commands), not said by the model; ``error`` is
-    then its name for what failed.
-    ``aborted``: cut short by an interrupt. A sub-agent's has a ``parent_tool_use_id``.
+    ``synthetic``: made up by the CLI (errors, local commands), not written by the model; ``error``
+    is then its name for what failed. ``aborted``: cut short by an interrupt. A sub-agent's has a
+    ``parent_tool_use_id``.
     """
 
     uuid: str
@@ -126,7 +126,8 @@ class ControlCancel(msgspec.Struct, frozen=True):
 class ControlResponse(msgspec.Struct, frozen=True):
     """The answer to a request of ours; ``cancelled`` are uuids an interrupt withdrew.
 
-    ``hooks_applied`` is false where a request to be asked at hooks was heard and is not followed.
+    ``hooks_applied`` is false where a request to be asked at hooks was received and is not
+    followed.
     """
 
     request_id: str
@@ -136,7 +137,7 @@ class ControlResponse(msgspec.Struct, frozen=True):
 
 
 class Lifecycle(msgspec.Struct, frozen=True):
-    """What became of a message that we sent: ``queued``, ``started``, then one of four ends."""
+    """The fate of a message that we sent: ``queued``, ``started``, then one of four ends."""
 
     command_uuid: str
     state: str
@@ -159,7 +160,7 @@ class ApiRetry(msgspec.Struct, frozen=True):
 
 
 class BackgroundTask(msgspec.Struct, frozen=True):
-    """What runs beside the conversation: ``local_bash`` or ``local_agent``."""
+    """A task that runs beside the conversation: ``local_bash`` or ``local_agent``."""
 
     task_id: str
     task_type: str
@@ -167,7 +168,7 @@ class BackgroundTask(msgspec.Struct, frozen=True):
 
 
 class BackgroundTasks(msgspec.Struct, frozen=True):
-    """All background tasks that run now."""
+    """The background tasks that run now."""
 
     tasks: tuple[BackgroundTask, ...]
 

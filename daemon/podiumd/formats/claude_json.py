@@ -36,7 +36,7 @@ def read_object(
 
 
 def read_value(line: bytes, *, errors: Literal["strict", "replace"] = "strict") -> Any:
-    """Return a line's JSON value, whatever its type; as lenient as ``read_object``.
+    """Return a line's JSON value of any type; as lenient as ``read_object``.
 
     Raises ``ValueError`` with the kind of fault as its text: no JSON, or too deeply nested.
     """

@@ -1,4 +1,4 @@
-"""What it means that Claude Code got no answer from its provider, in words that say what to do.
+"""Refusals of Claude Code's provider, in words that say what to do.
 
 The CLI's own words are for a person who sits in front of it ("Please run /login"); ours are read at
 another terminal, or on a phone. Measured with ``claude`` 2.1.328: each kind against a server that
@@ -24,13 +24,13 @@ _OWN_PREFIXES: Final = ("API Error: ", "Failed to authenticate. API Error: ")
 
 
 def trying_again(status: int | None, error: str, seconds: float, attempt: int, most: int) -> str:
-    """One line about a request that failed and is made again."""
+    """Describe in a line a request that failed and is made again."""
     when = f"in {seconds:.0f} s" if seconds >= 1 else "at once"
     return f"{_what(status, error)}; it tries again {when} (try {attempt} of {most})"
 
 
 def refusal(status: int | None, error: str, cause: str, said: str) -> str:
-    """Why a turn ended without an answer, and what to do.
+    """Return why a turn ended without an answer, and what to do.
 
     ``error`` is the CLI's name for it, ``cause`` its ``api_error``, ``said`` its own words.
     """

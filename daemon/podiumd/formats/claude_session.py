@@ -48,7 +48,7 @@ class _Attachment(msgspec.Struct, gc=False, rename="camel"):
 
 
 class _Envelope(msgspec.Struct, gc=False, rename="camel"):
-    """What tells a message from the rest."""
+    """The fields that distinguish a message from the rest."""
 
     type: str = ""
     is_sidechain: bool = False
@@ -65,16 +65,15 @@ class _Kinds(msgspec.Struct, gc=False):
 
 
 class _Head(_Envelope, gc=False, rename="camel"):
-    """What a summary needs of every record. All of its bytes are looked at in any case; each field
-    more that is kept of them makes that slower.
-    """
+    """The fields of every record that a summary needs. All of a record's bytes are looked at in any
+    case; each field more that is kept of them makes that slower."""
 
     timestamp: str = ""
     message: _Kinds | None = None
 
 
 class _Facts(msgspec.Struct, gc=False, rename="camel"):
-    """What a summary needs of a few records."""
+    """The fields of a few records that a summary needs."""
 
     cwd: str = ""
     custom_title: str = ""
@@ -88,7 +87,7 @@ class _Node(_Envelope, gc=False, rename="camel"):
     uuid: str | None = None
     parent_uuid: str | msgspec.UnsetType | None = msgspec.UNSET
     logical_parent_uuid: str = ""
-    """What the first record after a compaction goes on from: it has no other parent."""
+    """Record from which the first one after a compaction goes on: it has no other parent."""
 
     answered_call: str | None = msgspec.field(name="sourceToolAssistantUUID", default=None)
 
@@ -103,13 +102,13 @@ class _Content(msgspec.Struct, gc=False):
 
 
 class _Said(msgspec.Struct, gc=False, rename="camel"):
-    """What was said in a row."""
+    """The words of a row."""
 
     message: _Content
 
 
 class _Asked(_Said, gc=False, rename="camel"):
-    """What tells a person's words from the CLI's own in a row of type user."""
+    """The fields that distinguish a person's words from the CLI's own in a row of type user."""
 
     type: str = ""
     is_compact_summary: bool = False
@@ -150,7 +149,7 @@ def _may_speak(head: _Head) -> bool:
 
 
 def _queued(record: _Envelope) -> bool:
-    """A prompt that was sent while the agent worked, and taken where a tool ended."""
+    """Return whether it is a prompt sent while the agent worked, taken where a tool ended."""
     attachment = record.attachment
     if record.type != "attachment" or attachment is None:
         return False
@@ -158,7 +157,7 @@ def _queued(record: _Envelope) -> bool:
 
 
 def _typed(line: bytes) -> str:
-    """The first words of a row of role user that a person meant for the agent, if it has any."""
+    """Return a person's first words to the agent in a row of role user, if it has any."""
     try:
         asked = _ASKED.decode(line)
     except (ValueError, RecursionError):
@@ -171,7 +170,7 @@ def _typed(line: bytes) -> str:
 
 
 def _prompt_of(asked: _Asked) -> list[str]:
-    """The same as ``_prompt_of_record`` of a row of type user that is in shape, sooner."""
+    """Do the same as ``_prompt_of_record``, faster, for a row of type user that is in shape."""
     content = asked.message.content
     if isinstance(content, str):
         texts = [content]
@@ -298,7 +297,7 @@ class ClaudeSession:
         )
 
     def _words(self, line: bytes) -> str:
-        """The text of a message, without its other blocks where it is in shape."""
+        """Return the text of a message, without its other blocks where it is in shape."""
         try:
             content = _SAID.decode(line).message.content
         except (ValueError, RecursionError):

@@ -25,12 +25,12 @@ INTERRUPTED: Final = "[Request interrupted by user"
 
 
 class Record(msgspec.Struct, frozen=True, kw_only=True):
-    """One line of a session file.
+    """A line of a session file.
 
     ``message`` is there for user and assistant rows and for a message that was queued while the
     agent worked. ``synthetic``: the CLI's own row, not the model's and not a person's.
     ``source_uuid``: the uuid under which a queued message was sent. ``merged_uuids``: those of
-    other messages whose words stand in this row too: a prompt and what was said while its process
+    other messages whose words stand in this row too: a prompt and what was sent while its process
     started are now and then joined, under the uuid of the last.
     """
 
@@ -48,12 +48,12 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def sent_uuids(self) -> tuple[str | None, ...]:
-        """The uuids under which what stands here may have been sent."""
+        """Return the uuids under which the words of this row may have been sent."""
         return (self.uuid, self.source_uuid, *self.merged_uuids)
 
 
 class PromptTrace(msgspec.Struct, frozen=True):
-    """What a transcript knows of a prompt.
+    """The trace of a prompt in a transcript.
 
     ``followed``: something of the agent's comes after it, so sending it again would not be
     harmless.
@@ -64,10 +64,10 @@ class PromptTrace(msgspec.Struct, frozen=True):
 
 
 class LiveSession(msgspec.Struct, frozen=True, kw_only=True):
-    """What a running ``claude`` says of itself in ``~/.claude/sessions/PID.json``.
+    """The file ``~/.claude/sessions/PID.json`` that a running ``claude`` writes about itself.
 
     The file is left behind by SIGKILL: ``proc_start`` (the start time in clock ticks of
-    /proc/PID/stat on Linux) tells a living process from a later one with the same pid.
+    /proc/PID/stat on Linux) distinguishes a living process from a later one with the same pid.
     """
 
     pid: int
@@ -179,9 +179,9 @@ def last_record_uuid(lines: Iterable[bytes]) -> str | None:
 
 
 def foreign_user_rows(lines: Iterable[bytes], known_uuids: Collection[str]) -> list[Record]:
-    """Return what somebody else said: prompts among ``lines`` whose uuids are not known.
+    """Return another writer's words: prompts among ``lines`` whose uuids are not known.
 
-    Tool results, the CLI's own rows and those of sub-agents are nobody's words.
+    Tool results, the CLI's own rows and those of sub-agents are no person's words.
     """
     return [
         record
@@ -191,7 +191,8 @@ def foreign_user_rows(lines: Iterable[bytes], known_uuids: Collection[str]) -> l
 
 
 def is_prompt(record: Record) -> bool:
-    """Say whether a person said this: no tool's result, no row of the CLI's or of a sub-agent."""
+    """Return whether it is a person's words: no tool's result, no row of the CLI's or of a
+    sub-agent."""
     message = record.message
     if message is None or message.role != "user" or record.synthetic or record.sidechain:
         return False

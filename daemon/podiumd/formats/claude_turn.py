@@ -1,9 +1,9 @@
-"""When a turn of Claude Code is over, and what it means. Pure: events in, a report out.
+"""The end of a turn of Claude Code, and its meaning. Pure: events in, a report out.
 
 A process is idle when it says so (``session_state_changed``), but a steer may still wait, and one
 turn may bring several results (a sub-agent that ends in the background, a steer that came too late
-for the first). So a turn is over at ``idle`` once every message that we sent has come to one of
-its four ends; then the last result is judged, by its fields and never by ``subtype`` alone.
+for the first). So a turn is over at ``idle`` once every message that we sent has come to one of its
+four ends; then the last result is judged, by its fields and never by ``subtype`` alone.
 """
 
 from __future__ import annotations
@@ -36,7 +36,8 @@ ENDS: Final = frozenset({"completed", "cancelled", "discarded", "refused"})
 STRUCTURED_OUTPUT: Final = "StructuredOutput"
 """The CLI's own tool for an answer by schema; calling it does nothing to the world."""
 APPROVAL_ABORTED: Final = "Tool permission request failed"
-"""How the CLI answers an open approval itself when nobody can any more; the model then goes on."""
+"""Words with which the CLI itself answers an open approval when no client can any more; the model
+then goes on."""
 LAST_SECOND: Final = 253_402_300_799  # of the year 9999, the last that RFC 3339 can write
 
 
@@ -70,7 +71,7 @@ class TurnReader:
         self.approvals: dict[str, ControlRequest] = {}
         """Open approval requests by request id. An answer of ours closes one: ``answered``."""
         self.hook_refusals: set[str] = set()
-        """Calls that a hook refused: they are listed as denials too, and nobody denied them."""
+        """Calls that a hook refused: they are listed as denials too, and no person denied them."""
 
     def sent(self, uuid: str) -> None:
         """Note that a message was handed to the process; again for the same uuid is harmless."""
@@ -82,12 +83,12 @@ class TurnReader:
 
     @property
     def over(self) -> bool:
-        """The process is idle and no message of ours waits."""
+        """Return whether the process is idle and no message of ours waits."""
         return self._idle and all(state in ENDS for state in self._states.values())
 
     @property
     def stalled(self) -> bool:
-        """The process is idle, a message never came to its end, and none is queued.
+        """Return whether the idle process has left a message without its end, and none is queued.
 
         A turn that fails by throwing leaves it so: after 2 s of this the turn is broken.
         """
@@ -95,12 +96,12 @@ class TurnReader:
 
     @property
     def began(self) -> bool:
-        """The process works on a message of ours, or has done so."""
+        """Return whether the process works on a message of ours, or has done so."""
         return bool(self._began)
 
     @property
     def has_result(self) -> bool:
-        """A result has come; it may not be the last."""
+        """Return whether a result has come; it may not be the last."""
         return bool(self._results)
 
     def feed(self, event: Event) -> None:
@@ -196,9 +197,10 @@ class TurnReader:
         )
 
     def _last_words(self, last: Result | None) -> str:
-        """The model's; those of the CLI where it answered a command (``/compact``) by itself.
+        """Return the model's last words, or the CLI's where it answered ``/compact`` or the like
+        itself.
 
-        What it says of a request that failed is no answer: ``detail`` has it in our words.
+        The CLI's words on a request that failed are no answer: ``detail`` has them in our words.
         """
         if self._texts or last is None:
             return self._texts[-1] if self._texts else ""
@@ -209,7 +211,8 @@ class TurnReader:
 
     @property
     def _acknowledged(self) -> bool:
-        """The prompt's end came without a start: the transcript had it from an earlier process."""
+        """Return whether the prompt ended without a start: the transcript had it from a process
+        before."""
         prompt = next(iter(self._states), "")
         return self._states.get(prompt) == "completed" and prompt not in self._began
 
@@ -245,13 +248,13 @@ class TurnReader:
 
     @property
     def _refused(self) -> str | None:
-        """The refused credentials, unless a later try was answered after all."""
+        """Return the refused credentials, unless a later try was answered after all."""
         answered = bool(self._results) and not self._results[-1].is_error
         return None if answered else self.wants_stop
 
     @property
     def _unfinished(self) -> bool:
-        """The process went away with work after, or beside, its last result."""
+        """Return whether the process went away with work after, or beside, its last result."""
         agents = any(task.task_type == "local_agent" for task in self._tasks)
         return not self.over and (self._active_since_result or agents)
 
@@ -286,7 +289,7 @@ class TurnReader:
         return "failed", said or f"the agent ended with {reason or result.subtype}"
 
     def _used_up(self, result: Result) -> bool:
-        """The account's limit, not a busy server: both are a 429."""
+        """Return whether the account's limit is reached, not a server busy: both are a 429."""
         if result.api_error == "usage_limit_reached":
             return True
         rejected = self._limit is not None and self._limit.status == "rejected"

@@ -1,10 +1,10 @@
 """Codex's session files ("rollouts") as summaries and messages. Pure.
 
-Measured with ``codex`` 0.169.0: one ``{timestamp, type, payload}`` a line, without a uuid. What
-the model was told and what it said stands in ``response_item`` records; ``event_msg`` records
-tell the same once more. There is no tree: a rollout is one conversation, in the order of the file.
-Codex puts instructions and facts of the surroundings into rows of role user; it says of each piece
-of a row what it is (``content_item_kinds``), which older versions did not.
+Measured with ``codex`` 0.169.0: one ``{timestamp, type, payload}`` a line, without a uuid. The
+model's input and its words stand in ``response_item`` records; ``event_msg`` records repeat the
+same. There is no tree: a rollout is one conversation, in the order of the file. Codex puts
+instructions and facts of the surroundings into rows of role user; it names the kind of each piece
+of a row (``content_item_kinds``), which older versions did not.
 """
 
 from __future__ import annotations
@@ -122,7 +122,7 @@ def _blocks(payload: dict[str, Any]) -> tuple[Block, ...]:
 
 
 def _content(parts: list[dict[str, Any]]) -> tuple[Block, ...]:
-    """The words and pictures of a row; the tags that Codex puts around a picture are left out."""
+    """Return the words and pictures of a row, without the tags that Codex puts around a picture."""
     pictures = {at for at, part in enumerate(parts) if part.get("type") == "input_image"}
     blocks: list[Block] = []
     for at, part in enumerate(parts):
@@ -147,7 +147,7 @@ def _image(url: str) -> Image:
 
 
 def _arguments(text: str) -> dict[str, Any]:
-    """A call's arguments, which the model writes as JSON within a string."""
+    """Parse a call's arguments, which the model writes as JSON within a string."""
     found = read_object(text.encode("utf-8", "replace"))
     return bounded(found) if isinstance(found, dict) else {"arguments": text}
 
@@ -168,7 +168,7 @@ def _result(call_id: str, output: object) -> ToolResult:
 
 
 def _typed(line: bytes) -> str:
-    """The first words that a person meant for the agent in a message of role user."""
+    """Return a person's first words to the agent in a message of role user."""
     texts = (block.text for block in _blocks(_payload(line)) if isinstance(block, Text))
     return next((text for text in texts if text.strip()), "")
 

@@ -95,7 +95,7 @@ class Reader(Generic[Shape]):
 
 
 class Stamped(Protocol):
-    """What is read of every record, of whatever agent."""
+    """The field that is read of every record, of any agent."""
 
     timestamp: str
 
@@ -112,8 +112,11 @@ def _first_valid(heads: Iterable[Stamped | None]) -> str:
 
 
 def fold_words(summary: Summary, asked: Iterable[str], said: Iterable[str]) -> None:
-    """Note the first prompt, of those ``asked`` in order, and the last words, of those ``said`` the
-    last first; nothing is read of either that is not needed."""
+    """Note the first prompt and the last words of a chunk.
+
+    ``asked`` are the prompts in order, ``said`` the words, the last first; nothing is read of
+    either that is not needed.
+    """
     summary.prompt = summary.prompt or _first_words(asked, PROMPT_LIMIT)
     summary.preview = _first_words(said, PREVIEW_LIMIT) or summary.preview
 

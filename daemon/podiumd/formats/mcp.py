@@ -1,8 +1,9 @@
 """The server's half of the Model Context Protocol, as far as tools go. Pure: values in and out.
 
-Nothing is remembered between messages: whoever carries them may be restarted at any time, and a
-client goes on with the next one. So every revision is served as it comes: those of the handshake
-(``initialize``) and 2026-07-28, whose requests say in their ``_meta`` which revision they are of.
+Nothing is remembered between messages: the process that carries them may be restarted at any time,
+and a client goes on with the next one. So every revision is served as it comes: those of the
+handshake (``initialize``) and 2026-07-28, whose requests say in their ``_meta`` which revision they
+are of.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ _SERVER_KEY: Final = "io.modelcontextprotocol/serverInfo"
 _SERVER: Final = {"name": SERVER, "title": "Podium", "version": __version__}
 _CAPABILITIES: Final = {"tools": {"listChanged": False}}
 _FRESH: Final = {"ttlMs": 0, "cacheScope": "private"}
-"""The tools are those of one step of one run, so nobody is to keep a list of them."""
+"""The tools are those of one step of one run, so no client is to keep a list of them."""
 
 _INSTRUCTIONS: Final = (
     "These tools belong to the step of the Podium run that you work in. What they answer is the "
@@ -71,7 +72,7 @@ class Call(msgspec.Struct, frozen=True):
 
 
 class Received(msgspec.Struct, frozen=True):
-    """What a text held: replies that are ready and calls to be done, in order."""
+    """The contents of a text: replies that are ready and calls to be done, in order."""
 
     parts: tuple[Json | Call, ...]
     batch: bool = False
@@ -110,8 +111,8 @@ def receive(message: object, served: Sequence[ToolSpec]) -> Json | Call | None:
         served: the tools there are; a call of another one is answered at once.
 
     Returns:
-        The reply; the call to be done; or ``None``: a notification, or an answer that nobody
-        asked for, which is passed over.
+        The reply; the call to be done; or ``None``: a notification, or an answer without a
+        request, which is passed over.
     """
     if not isinstance(message, dict) or message.get("jsonrpc") != "2.0":
         words = 'Invalid request: expected an object with jsonrpc "2.0"'
@@ -245,7 +246,7 @@ def _call(
 
 
 def _not_served(name: str, served: Iterable[ToolSpec]) -> str:
-    """In a result, not an error: only so the model gets to read it."""
+    """Build the answer for an unknown tool: a result, not an error, so that the model reads it."""
     names = ", ".join(tool.name for tool in served)
     there = f"those of this step are {names}" if names else "this step has none"
     return f"There is no tool '{name[:100]}' of Podium's here: {there}."

@@ -13,9 +13,9 @@ RESULT_LIMIT: Final = 32_768
 """Characters of a tool's result that are kept; the agent's own record has the rest."""
 
 PARAGRAPH: Final = "\n\n"
-"""What stands between the text blocks of a message."""
+"""Separator of the text blocks of a message."""
 DEPTH_LIMIT: Final = 100
-"""Levels of a tool's input that are kept: whoever writes it as JSON again must be able to."""
+"""Levels of a tool's input that are kept: a reader must be able to write it as JSON again."""
 
 
 class Text(msgspec.Struct, frozen=True, tag="text", tag_field="kind"):
@@ -39,7 +39,7 @@ class ToolUse(msgspec.Struct, frozen=True, tag="tool_use", tag_field="kind"):
 
 
 class ToolResult(msgspec.Struct, frozen=True, tag="tool_result", tag_field="kind"):
-    """What a tool gave back. ``left_out`` counts the characters cut from the end of ``text``."""
+    """The result of a tool. ``left_out`` counts the characters cut from the end of ``text``."""
 
     tool_use_id: str
     text: str
@@ -55,7 +55,7 @@ class Image(msgspec.Struct, frozen=True, tag="image", tag_field="kind"):
 
 
 class Other(msgspec.Struct, frozen=True, tag="other", tag_field="kind"):
-    """A block of a kind that nobody here knows yet, by the name that the agent gives it."""
+    """A block of an unknown kind, by the name that the agent gives it."""
 
     type: str
 
@@ -65,7 +65,7 @@ Block = Text | Thinking | ToolUse | ToolResult | Image | Other
 
 
 class Message(msgspec.Struct, frozen=True, kw_only=True):
-    """One message of a conversation.
+    """A message of a conversation.
 
     ``uuid`` is the record's own identity; ``text`` joins the text blocks; ``timestamp`` is as the
     agent wrote it (RFC 3339), or empty: order never comes from it.

@@ -1,10 +1,10 @@
 """The native agent's own session files as summaries and messages. Pure.
 
-One row a line, written by the daemon: ``prompt`` (a person's words), ``reply`` (what the model
-answered: ``text`` as it came, ``said`` without its action blocks, and the ``actions`` in them),
-``results`` (what the actions came to) and ``notice`` (the daemon's own words at the end of a turn,
-for people). Each has a uuid that follows from its turn and its place in it, so that a row which
-was written twice is one message. There is no tree: a session is one conversation.
+One row a line, written by the daemon: ``prompt`` (a person's words), ``reply`` (the model's answer:
+``text`` as it came, ``said`` without its action blocks, and the ``actions`` in them), ``results``
+(what the actions came to) and ``notice`` (the daemon's own words at the end of a turn, for people).
+Each has a uuid that follows from its turn and its place in it, so that a row which was written
+twice is one message. There is no tree: a session is one conversation.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def _identity(record: _Record, line: bytes) -> bytes:
 
 
 def _words(record: _Record) -> str:
-    """The words of a message for people, without what actions were and came to."""
+    """Return the words of a message for people, without what actions were and came to."""
     if record.type == "reply":
         return record.said
     return "" if record.type == "results" else record.text

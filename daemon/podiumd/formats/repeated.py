@@ -10,7 +10,7 @@ import msgspec
 from podiumd.formats.message import ToolResult, ToolUse
 
 TIMES: Final = 3
-"""Failures of one call after which its watcher is told: twice is how agents learn."""
+"""Failures of one call after which its watcher is notified: twice is how agents learn."""
 
 MOST_CALLS: Final = 1000
 """Calls of a turn that are remembered; of one with more nothing further is noticed."""
@@ -24,13 +24,13 @@ class RepeatedFailures:
         self._failed: dict[bytes, int] = {}
 
     def began(self, call: ToolUse) -> None:
-        """A tool was called; nothing is kept of its input but a digest."""
+        """Note a tool's call; of its input only a digest is kept."""
         if len(self._open) < MOST_CALLS:
             given = msgspec.json.encode((call.name, call.input), order="deterministic")
             self._open[call.id] = (call.name, hashlib.sha256(given).digest())
 
     def ended(self, result: ToolResult) -> str | None:
-        """What its watcher should know, once, when the same call has failed so often."""
+        """Note a result; return the warning, once, when the same call has failed so often."""
         name, call = self._open.pop(result.tool_use_id, ("", b""))
         if not name:
             return None

@@ -1,10 +1,10 @@
-"""What every agent's session file comes to: a summary, and the places of its messages. Pure.
+"""The common form of every agent's session file: a summary, and its messages' places. Pure.
 
 A session file (*transcript*) holds one JSON record a line and only ever grows at its end. Some
 lines are messages of the conversation; the rest is the agent's own. One format module an agent
-tells which, in the shape given here, so that nothing else knows the agents' formats.
+decides which, in the shape given here, so that nothing else knows the agents' formats.
 
-Whatever a file holds, no function here or in a format module raises: a line that is no JSON
+For any contents of a file, no function here or in a format module raises: a line that is no JSON
 object is counted as bad, and a field of the wrong type is read as one that is not there.
 """
 
@@ -36,15 +36,14 @@ _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class Summary(msgspec.Struct, gc=False):
-    """What the list of sessions says of one; folded chunk by chunk, however the file is cut.
+    """The summary of one session in the list; folded chunk by chunk, however the file is cut.
 
-    ``cwd`` is that of the first record that names one. ``title`` is the best that the agent
-    wrote, by rank, a later one of the same rank in place of an earlier. ``prompt`` is the first
-    thing a person said, ``preview`` the last message with words, both on one line and cut.
-    ``first_at`` and ``last_at`` are timestamps as written, of the first and the last record *in
-    the file* that has a valid one: clocks run back. ``lines`` counts every complete line,
-    ``bad_lines`` those that are neither blank nor a JSON object, ``messages`` those that are
-    messages.
+    ``cwd`` is that of the first record that names one. ``title`` is the best that the agent wrote,
+    by rank, a later one of the same rank in place of an earlier. ``prompt`` is the first message of
+    a person, ``preview`` the last message with words, both on one line and cut. ``first_at`` and
+    ``last_at`` are timestamps as written, of the first and the last record *in the file* that has a
+    valid one: clocks run back. ``lines`` counts every complete line, ``bad_lines`` those that are
+    neither blank nor a JSON object, ``messages`` those that are messages.
     """
 
     cwd: str = ""
@@ -60,12 +59,12 @@ class Summary(msgspec.Struct, gc=False):
 
     @property
     def name(self) -> str:
-        """What to call the session: its title, else the start of the first prompt, else ``""``."""
+        """Return the session's name: its title, else the start of the first prompt, else ``""``."""
         return self.title or one_line(self.prompt, NAME_LIMIT)
 
     @property
     def words(self) -> str:
-        """All that it shows of what stands in the file."""
+        """Return all that it shows of what stands in the file."""
         return f"{self.title} {self.prompt} {self.preview} {self.cwd}"
 
     def entitle(self, title: str, rank: int) -> None:
@@ -76,12 +75,12 @@ class Summary(msgspec.Struct, gc=False):
 
 
 class Entry(msgspec.Struct, frozen=True, gc=False):
-    """One message's place: ``offset`` and ``length`` in bytes, the newline left out.
+    """The place of a message: ``offset`` and ``length`` in bytes, the newline left out.
 
-    ``identity`` tells the message from all others of its session (16 bytes). ``parent`` is set
-    where the conversation forks: on a person's prompt that does not follow its tip, and on an
-    answer to an earlier turn than the last. It is the uuid of the record that it follows, ``""``
-    if it follows none.
+    ``identity`` distinguishes the message from all others of its session (16 bytes). ``parent`` is
+    set where the conversation forks: on a person's prompt that does not follow its tip, and on an
+    answer to an earlier turn than the last. It is the uuid of the record that it follows, ``""`` if
+    it follows none.
     """
 
     offset: int
@@ -92,13 +91,13 @@ class Entry(msgspec.Struct, frozen=True, gc=False):
 
 
 class Cursor(msgspec.Struct):
-    """What a scan for entries remembers from chunk to chunk: what the next message may follow.
+    """The memory of a scan for entries from chunk to chunk: what the next message may follow.
 
     ``tips``: the uuids of the last message and of the records of the tree after it, the newest
     last, at most ``TIPS_LIMIT``; a prompt follows one of these. Empty until the first message.
-    ``turn``: those of the present turn's records, the last hundred or so; an answer follows one
-    of these. ``links``: what the records of the tree that are no messages follow, packed as pairs
-    of identities, all that were read since ``take_links``.
+    ``turn``: those of the present turn's records, the last hundred or so; an answer follows one of
+    these. ``links``: what the records of the tree that are no messages follow, packed as pairs of
+    identities, all that were read since ``take_links``.
     """
 
     tips: list[str] = msgspec.field(default_factory=list)
@@ -106,7 +105,8 @@ class Cursor(msgspec.Struct):
     links: bytearray = msgspec.field(default_factory=bytearray)
 
     def copy(self) -> Cursor:
-        """The same without links: a scan moves on the one that it is given, even where it fails."""
+        """Copy the cursor without links: a scan moves on the one that it is given, even where it
+        fails."""
         return Cursor(list(self.tips), list(self.turn))
 
     def reach(self, uuid: str) -> None:
@@ -133,7 +133,7 @@ class Cursor(msgspec.Struct):
         self.links += identity_of(uuid) + identity_of(parent)
 
     def take_links(self) -> bytes:
-        """Return the links and hold none of them any longer: whoever stores them calls this."""
+        """Return the links and hold none of them any longer, for the caller to store."""
         taken = bytes(self.links)
         self.links.clear()
         return taken
@@ -151,15 +151,15 @@ end in the session's. ``flat``: files named by their session."""
 
 
 class SessionFormat(Protocol):
-    """How one agent's session files are read. A chunk is whole lines, each ended by a newline."""
+    """A reader of one agent's session files. A chunk is whole lines, each ended by a newline."""
 
     @property
     def agent(self) -> str:
-        """The format's name: that of the kind of agent that writes it, such as ``claude``."""
+        """Return the format's name: the kind of agent that writes it, such as ``claude``."""
 
     @property
     def layout(self) -> Layout:
-        """How the files lie below the agent's directory."""
+        """Return how the files lie below the agent's directory."""
 
     def fold(self, summary: Summary, chunk: bytes) -> None:
         """Bring a summary forward by the lines that come next in its file."""
@@ -175,7 +175,7 @@ class SessionFormat(Protocol):
 
 
 class NoFormat:
-    """The format of files whose agent nobody knows any more: nothing in them is a message."""
+    """The format of files whose agent is not known any more: nothing in them is a message."""
 
     agent: Final = ""
     layout: Final = "flat"
@@ -194,7 +194,7 @@ class NoFormat:
 
 
 def identity_of(uuid: str) -> bytes:
-    """Return the identity of a message whose record has this uuid, of whatever form."""
+    """Return the identity of a message whose record has this uuid, in any form."""
     if len(uuid) == UUID_LENGTH:
         try:
             data = bytes.fromhex(uuid.replace("-", ""))

@@ -1,4 +1,4 @@
-"""What the socket's clients may ask of the gateway: its state, pairing, devices, revoking."""
+"""Control of the gateway by the socket's clients: its state, pairing, devices, revoking."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from podiumd.wire.gateway import Device, GatewayStatus, Pairing
 
 
 class Running(Protocol):
-    """The listener, as far as it is told about. ``clients``: phones connected now."""
+    """The listener, as far as its state is reported. ``clients``: phones connected now."""
 
     @property
     def port(self) -> int: ...
@@ -58,7 +58,7 @@ class Control:
         self._problem: str | None = None
 
     def opened(self, running: Running, tls: Tls | None) -> None:
-        """The gateway listens. Logs where, and loudly if that is not safe."""
+        """Take the listener that listens now. Logs where, and loudly if that is not safe."""
         self._running, self._tls, self._problem = running, tls, None
         place = self._place(running)
         log("Gateway ready", url=reach.urls(place)[0])
@@ -70,13 +70,13 @@ class Control:
             log("Gateway without TLS", "warning", warning=said)
 
     def failed(self, problem: str) -> None:
-        """The gateway does not listen; ``problem`` is a sentence with what to do."""
+        """Note that the gateway does not listen; ``problem`` is a sentence with what to do."""
         self._running, self._tls, self._problem = None, None, problem
         log("Gateway failed", "error", problem=problem)
 
     @property
     def clients(self) -> int:
-        """How many phones are connected."""
+        """Return how many phones are connected."""
         return 0 if self._running is None else self._running.clients
 
     def allow(self, hosts: Sequence[str]) -> None:
@@ -86,7 +86,7 @@ class Control:
             self._running.allow(hosts)
 
     def status(self) -> GatewayStatus:
-        """Whether phones can come; the ``url`` is of a phone's point of view."""
+        """Return the gateway's state; the ``url`` is of a phone's point of view."""
         place = None if self._running is None else self._place(self._running)
         return GatewayStatus(
             enabled=self._settings.enabled,
@@ -97,7 +97,7 @@ class Control:
         )
 
     async def pair(self, name: str | None, png: bool) -> Pairing:
-        """A new device: its key, here and never again, and how it gets to this machine.
+        """Pair a new device: return its key, here and never again, and how it gets to this machine.
 
         Raises Refused where the gateway does not listen, and what ``Devices.pair`` raises.
         """
@@ -119,7 +119,7 @@ class Control:
         )
 
     def devices(self) -> list[Device]:
-        """The paired devices, in the order of their pairing."""
+        """Return the paired devices, in the order of their pairing."""
         return self._devices.list()
 
     async def revoke(self, device: str) -> None:

@@ -31,11 +31,11 @@ Place = Annotated[
 ]
 
 MOST_BYTES: Final = 1024 * 1024 - 4096
-"""Of a prompt: the agent takes it in one line."""
+"""Bytes of a prompt: the agent takes it in one line."""
 
 
 def check_size(words: str) -> None:
-    """Raises ``InvalidParameter`` for words that no agent would take."""
+    """Check the size of words for an agent. Raises ``InvalidParameter`` for too many."""
     size = len(words.encode("utf-8", "replace"))
     if size > MOST_BYTES:
         raise InvalidParameter(

@@ -15,12 +15,12 @@ _OPCODE: Final = 0x0F
 _MASKED: Final = 0x80
 _REASON_BYTES: Final = 123
 FRAGMENT_BYTES: Final = 64
-"""What a fragment after the first is counted beside its payload, for it costs memory too: else a
+"""Bytes counted for a fragment after the first beside its payload, for it costs memory too: else a
 message of endlessly many empty ones would never be too large."""
 
 
 def text_frame(payload: bytes) -> bytes:
-    """A whole text message in one unmasked frame; ``payload`` is UTF-8."""
+    """Return a whole text message in one unmasked frame; ``payload`` is UTF-8."""
     size = len(payload)
     if size < 126:
         return bytes((_TEXT, size)) + payload
@@ -30,13 +30,13 @@ def text_frame(payload: bytes) -> bytes:
 
 
 def close_frame(code: int, reason: str = "") -> bytes:
-    """A close frame; ``reason`` is cut to what a control frame can hold."""
+    """Return a close frame; ``reason`` is cut to what a control frame can hold."""
     text = reason.encode()[:_REASON_BYTES].decode(errors="ignore").encode()
     return bytes((_CLOSE, 2 + len(text))) + code.to_bytes(2, "big") + text
 
 
 def is_close_frame(data: bytes) -> bool:
-    """Whether the bytes to be sent begin with a close frame."""
+    """Return whether the bytes to be sent begin with a close frame."""
     return data[:1] == b"\x88"
 
 
@@ -93,7 +93,7 @@ class Meter:
         return size + 4 if self._header[1] & _MASKED else size
 
     def _announced(self) -> int:
-        """The size that the header tells."""
+        """Return the size that the header announces."""
         size = self._header[1] & 0x7F
         if size == 126:
             return int.from_bytes(self._header[2:4], "big")
@@ -107,5 +107,5 @@ class Meter:
 
 
 def _is_short(second: int) -> bool:
-    """Whether a header with this second byte has six bytes: masked, and no longer size."""
+    """Return whether a header with this second byte has six bytes: masked, and no longer size."""
     return second & _MASKED != 0 and second & 0x7F < 126

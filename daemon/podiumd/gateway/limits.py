@@ -11,7 +11,7 @@ MIB: Final = 1024 * KIB
 
 
 class GatewayLimits(msgspec.Struct, frozen=True, kw_only=True):
-    """What the gateway grants whoever reaches its port.
+    """Limits of the gateway for all that can reach its port.
 
     A stranger is a connection that has not authenticated yet.
 
@@ -32,7 +32,7 @@ class GatewayLimits(msgspec.Struct, frozen=True, kw_only=True):
         body_bytes_per_second: that a body, or a large message, has to come with on the whole,
             after the first ``body_stall_seconds``: else one byte now and then would hold a place
             among the large ones for ever.
-        drain_bytes: of a body nobody read that are read to keep the connection.
+        drain_bytes: of an unread body that are read to keep the connection.
         stranger_message_bytes: of one WebSocket message before authentication.
         message_bytes: of one WebSocket message after it.
         largest_message_bytes: that ``WebSocket.allow`` may grant; 100 MB in base64, and its JSON.
@@ -44,8 +44,8 @@ class GatewayLimits(msgspec.Struct, frozen=True, kw_only=True):
         pong_seconds: without a byte from the client after a ping.
         close_seconds: for the WebSocket closing handshake, and for the last bytes before a close.
         linger_seconds: that unread input is discarded so that our last words arrive.
-        drain_seconds: that requests in hand get when the gateway stops, before they are told to
-            come again; for those words there are ``linger_seconds``.
+        drain_seconds: that requests in hand get when the gateway stops, before they are answered
+            to come again; for those words there are ``linger_seconds``.
         resource_pause_seconds: after accepting failed for want of descriptors or memory.
     """
 

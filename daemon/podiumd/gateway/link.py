@@ -1,4 +1,4 @@
-"""One connection of the gateway: each request judged first, then routed."""
+"""A connection of the gateway: each request judged first, then routed."""
 
 from __future__ import annotations
 
@@ -28,18 +28,18 @@ _BACK_SECONDS: Final = "5"
 
 
 class ConnectionAdmission(Protocol):
-    """Who remembers wrong keys (``podiumd.gateway.access.auth_throttle.AuthThrottle``)."""
+    """The memory of wrong keys (``podiumd.gateway.access.auth_throttle.AuthThrottle``)."""
 
     def delay(self, address: str) -> float:
-        """Seconds for which this address is still shut out; 0: it may try."""
+        """Return the seconds for which this address is still shut out; 0: it may try."""
 
     def knows(self, address: str) -> bool:
-        """Whether a right key came from this address lately."""
+        """Return whether a right key came from this address lately."""
 
 
 @dataclass
 class House:
-    """What all connections share. ``large`` has a place for each large message in memory."""
+    """State that all connections share. ``large`` has a place for each large message in memory."""
 
     phone: Callable[[WebSocket], Awaitable[None]]
     http: Handler
@@ -55,8 +55,8 @@ class House:
 
 
 class Link:
-    """One connection; ``peer`` is its address, ``local`` and ``port`` where it arrived. ``place``
-    is to be given to it before it runs."""
+    """A connection; ``peer`` is its address, ``local`` and ``port`` where it arrived. ``place`` is
+    to be given to it before it runs."""
 
     place: Place
 
@@ -168,7 +168,7 @@ class Link:
             seconds = self._limits.idle_seconds
 
     async def _next_head(self, stream: OutboxStream, idle_seconds: float | None) -> Head | None:
-        """The next head; ``None`` when none came in time. The first one has no time to idle."""
+        """Read the next head; ``None`` when none came in time. The first has no time to idle."""
         with trio.CancelScope() as self._waiting:
             if self._house.stopping:
                 return None
@@ -212,7 +212,7 @@ class Link:
             raise Problem(403, detail="Pages of other origins may not connect.")
 
     def _admit_phone(self, head: Head) -> str:
-        """The key of a phone that may come in. Raises ``BadHead`` and ``Problem``."""
+        """Return the key of a phone that may come in. Raises ``BadHead`` and ``Problem``."""
         key = check_upgrade(head)
         delay = self._house.guard.delay(self.peer)
         if delay > 0:
@@ -248,15 +248,18 @@ class Link:
         return await exchange(stream, request, body, head, self._handle, self._goes_on)
 
     async def _handle(self, request: Request) -> Answer:
-        """Raises ``Problem`` when the gateway stops before there is an answer."""
+        """Answer a request. Raises ``Problem`` when the gateway stops before there is an answer."""
         with trio.CancelScope(deadline=self._answer_by) as self._working:
             return await self._house.http(request)
         wait = (("Retry-After", _BACK_SECONDS),)
         raise Problem(503, detail="The gateway is stopping: ask it again later.", headers=wait)
 
     def _goes_on(self) -> bool:
-        """Whether another request may come. A stranger's connection is one of the few that there
-        may be, and is not kept for what it might ask."""
+        """Return whether another request may come.
+
+        A stranger's connection is one of the few that there may be, and is not kept for what it
+        might ask.
+        """
         return self.place.trusted and not self._house.stopping
 
 

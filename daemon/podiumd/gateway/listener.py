@@ -13,15 +13,15 @@ from podiumd.observe.logs import log
 
 _BACKLOG: Final = 256
 _OURS: Final = (errno.EBADF, errno.EINVAL, errno.ENOTSOCK, errno.EFAULT, errno.EOPNOTSUPP)
-"""What is wrong with the listening socket itself. Any other error of accept(2) is of the one
-connection, or for want of descriptors or memory, and the next one may do."""
+"""Errors of the listening socket itself. Any other error of accept(2) is of the one connection, or
+for want of descriptors or memory, and the next one may do."""
 _NO_SUCH_FAMILY: Final = (errno.EAFNOSUPPORT, errno.EADDRNOTAVAIL)
 _FREE_PORT_TRIES: Final = 8
 _SETTING: Final = "[gateway] host"
 
 
 class CannotListen(Exception):
-    """The gateway cannot listen where it was told to; the message says what to do."""
+    """The gateway cannot listen where its settings say; the message says what to do."""
 
 
 class AddressInUse(CannotListen):

@@ -23,8 +23,8 @@ _RECORD_BYTES: Final = 16 * KIB  # over TLS: one record, the step in which a sta
 _LINGER_BYTES: Final = 8 * 1024 * KIB
 _INTERNET: Final = (socket.AF_INET, socket.AF_INET6)
 _UNSENT_BYTES: Final = 128 * KIB
-"""What the kernel may hold for a client beside what is under way to it; else it takes megabytes,
-and it is only after those that ``pending`` shows that a client does not read."""
+"""Bytes that the kernel may hold for a client beside those under way to it; else it takes
+megabytes, and it is only after those that ``pending`` shows that a client does not read."""
 
 
 class OutboxStream(trio.abc.Stream):
@@ -68,7 +68,7 @@ class OutboxStream(trio.abc.Stream):
 
     @property
     def gone(self) -> bool:
-        """Whether nothing can leave any more."""
+        """Return whether nothing can leave any more."""
         return self._closed or self.fault is not None
 
     def put(self, data: bytes) -> None:
@@ -202,13 +202,13 @@ class OutboxStream(trio.abc.Stream):
     # -- in
 
     def unread(self, data: bytes) -> None:
-        """Give back what was received but belongs to whoever reads next."""
+        """Give back what was received but belongs to the next reader."""
         self._unread = data + self._unread
 
     async def receive_some(self, max_bytes: int | None = None) -> bytes | bytearray:
-        """What has arrived; empty at the end.
+        """Return what has arrived; empty at the end.
 
-        A client that lets ``room_bytes`` of its answers wait is not listened to meanwhile: else one
+        Nothing is received from a client that lets ``room_bytes`` of its answers wait: else one
         that asks on and on without reading would have us keep them all.
         """
         await self._answers_taken()
@@ -253,7 +253,7 @@ class OutboxStream(trio.abc.Stream):
             self._listening_since = None
 
     def listened_since(self, time: float) -> bool:
-        """Whether all the time since then somebody has been waiting for bytes to arrive."""
+        """Return whether a task has waited for bytes to arrive all the time since ``time``."""
         return self._listening_since is not None and self._listening_since <= time
 
     # -- the end

@@ -1,4 +1,4 @@
-"""How long a client may take to send what holds a place among the large ones."""
+"""Pace of a client: the time it may take to send what holds a place among the large ones."""
 
 from __future__ import annotations
 
@@ -29,7 +29,8 @@ class Pace:
 
     @contextmanager
     def waiting(self) -> Iterator[None]:
-        """What is done within waits for the client; it is given up when that is ``too_slow``."""
+        """Count the time within as waiting for the client, and give it up when that is
+        ``too_slow``."""
         began = trio.current_time()
         left = self._stall + self._arrived / self._rate - self._waited
         with trio.move_on_after(max(0.0, min(self._stall, left))) as patience:

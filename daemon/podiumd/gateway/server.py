@@ -29,27 +29,27 @@ _FULL: Final = (
 
 
 class PhoneApp(Protocol):
-    """Who speaks the phone protocol."""
+    """The app that speaks the phone protocol."""
 
     async def serve(self, socket: WebSocket) -> None:
-        """One phone until it has gone; its faults are the supervisor's."""
+        """Serve one phone until it has gone; its faults are the supervisor's."""
 
 
 class HttpApp(Protocol):
-    """Who answers everything that is no WebSocket."""
+    """The app that answers everything that is no WebSocket."""
 
     async def handle(self, request: Request) -> Answer:
-        """The answer; or a ``Problem`` raised."""
+        """Answer a request; or raise a ``Problem``."""
 
 
 @dataclass(frozen=True)
 class GatewayOptions:
-    """Where and how to listen.
+    """Options of a listener: where and how to listen.
 
     ``sockets``, bound and listening, stand in for ``host`` and ``port`` and stay the caller's.
-    ``names`` are this machine's own; ``allowed_hosts`` are more names, addresses and
-    ``*.domain``. ``tls`` is a server's context, ``None`` for plain TCP. ``traffic``
-    is told of each message of a phone.
+    ``names`` are this machine's own; ``allowed_hosts`` are more names, addresses and ``*.domain``.
+    ``tls`` is a server's context, ``None`` for plain TCP. ``traffic`` is called with each message
+    of a phone.
     """
 
     host: str = "127.0.0.1"
@@ -63,7 +63,7 @@ class GatewayOptions:
 
 
 class Gateway:
-    """What runs behind ``serve_gateway``; ``stop`` is for whoever started it.
+    """The gateway behind ``serve_gateway``; the task that started it calls ``stop``.
 
     ``port`` is where it listens, ``url`` where a phone connects to.
     """
@@ -82,11 +82,11 @@ class Gateway:
 
     @property
     def clients(self) -> int:
-        """How many phones are connected."""
+        """Return how many phones are connected."""
         return sum(link.phone is not None for link in self._links)
 
     def allow(self, hosts: Iterable[str]) -> None:
-        """From here on be called by these further names; connections that are there stay."""
+        """Answer to these further names from here on; connections that are there stay."""
         self._house.hosts = _host_rules(self._options, hosts)
 
     def stop(self) -> None:
@@ -142,7 +142,7 @@ class Gateway:
         nursery.start_soon(self._supervise, link, sock)
 
     async def _supervise(self, link: Link, sock: socket.socket) -> None:
-        """No fault of one connection reaches another, or the server."""
+        """Run one connection; no fault of it reaches another, or the server."""
         number = next(self._numbers)
         try:
             await link.run()
@@ -187,7 +187,7 @@ async def serve_gateway(
     listeners = [*options.sockets, *own]
     try:
         gateway = Gateway(options, listeners[0].getsockname()[1], house)
-        task_status.started(gateway)  # whoever connects before the first accept waits in the queue
+        task_status.started(gateway)  # early connections wait in the queue for the first accept
         await gateway.run(listeners)
     finally:
         for sock in own:

@@ -58,17 +58,17 @@ _NO_HISTORY: Final = (
 
 
 class Store(Settings, Tokens, Protocol):
-    """What the gateway keeps and looks up; the store of facts is one."""
+    """The gateway's store: what it keeps and looks up; the store of facts is one."""
 
 
 class Surroundings(msgspec.Struct, frozen=True, kw_only=True):
-    """What the gateway needs of the daemon.
+    """Services of the daemon that the gateway needs.
 
     ``sockets`` are listeners that were handed over, in place of the settings' host and port.
     ``environment`` makes the environment of a command from its marker, ``infer_name`` a session's
     name from its first words, ``now`` the time as RFC 3339. ``user`` and ``config_file`` are for
-    words to people. ``command_bounds`` tells how much of commands is kept at this moment,
-    ``meters`` counts. ``voice`` makes text of what people say. ``restart`` is the command that
+    words to people. ``command_bounds`` returns how much of commands is kept at this moment,
+    ``meters`` counts. ``voice`` makes text of people's speech. ``restart`` is the command that
     starts this daemon anew.
     """
 
@@ -187,7 +187,7 @@ def _routes(
 
 
 def _at_handed_sockets(around: Surroundings) -> Surroundings:
-    """Where sockets were handed over, the gateway's place is theirs, whatever the settings say."""
+    """Return the surroundings with the place of handed sockets, if any, in the settings' stead."""
     if not around.sockets:
         return around
     host, port = around.sockets[0].getsockname()[:2]

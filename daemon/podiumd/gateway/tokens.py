@@ -6,16 +6,16 @@ from typing import Protocol
 
 
 class Used(Protocol):
-    """What a token came to."""
+    """The use that was made of a token."""
 
     @property
     def run_id(self) -> str:
-        """The run that it has started, or sent words into."""
+        """Return the run that it has started, or sent words into."""
         ...
 
     @property
     def params_digest(self) -> str:
-        """The digest of the parameters that came with it."""
+        """Return the digest of the parameters that came with it."""
         ...
 
 

@@ -1,9 +1,9 @@
-"""What phones write comes in a little at a time, in the order in which they stand in line.
+"""A turnstile for phones' writes: a little at a time, in the order in which they stand in line.
 
-Between two looks at the outside world every task that is ready runs. A hundred phones that write
-as fast as they can would all have a read and a message handled in each such pass, and what goes
-out to the others would wait for all of them at every hop. So one of them is let in a pass; and
-where many stand in line, the loop rests between two of them, or it would do nothing else.
+Between two looks at the outside world every task that is ready runs. A hundred phones that write as
+fast as they can would all have a read and a message handled in each such pass, and output to the
+others would wait for all of them at every hop. So one of them is let in a pass; and where many
+stand in line, the loop rests between two of them, or it would do nothing else.
 """
 
 from __future__ import annotations
@@ -22,23 +22,23 @@ time are for others; the shortest time for which a loop can wait."""
 
 
 class Gate(Protocol):
-    """What a phone passes with all that it writes."""
+    """A gate that a phone passes with all that it writes."""
 
     async def enter(self) -> None: ...
 
 
 class _Open:
     async def enter(self) -> None:
-        """At once."""
+        """Enter at once."""
 
 
 OPEN: Final[Gate] = _Open()
-"""Lets everybody in."""
+"""Lets every client in."""
 
 
 class FairReadGate:
-    """A gate that lets one in for each pass of the loop. ``run`` is its task; without it nobody
-    comes in after the first."""
+    """A gate that lets one in for each pass of the loop. ``run`` is its task; without it none comes
+    in after the first."""
 
     def __init__(self) -> None:
         self._line: deque[trio.Event] = deque()
@@ -46,7 +46,7 @@ class FairReadGate:
         self._turned = trio.Event()
 
     async def enter(self) -> None:
-        """Wait for our turn; at once where nobody came in during this pass."""
+        """Wait for our turn; enter at once where none came in during this pass."""
         if self._free:
             self._free = False
             self._turned.set()

@@ -1,8 +1,8 @@
-"""One phone's WebSocket: trio-websocket reads, the outbox writes, and both keep time.
+"""A phone's WebSocket: trio-websocket reads, the outbox writes, and both keep time.
 
-trio-websocket parses frames, answers pings and shakes hands at the end; all it writes goes
-through ``_Wire`` into the connection's outbox, whole frames between our own. What it leaves to
-others is here: limits that grow with trust, the keepalive, and a client that does not read.
+trio-websocket parses frames, answers pings and shakes hands at the end; all it writes goes through
+``_Wire`` into the connection's outbox, whole frames between our own. The parts that it leaves to
+others are here: limits that grow with trust, the keepalive, and a client that does not read.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from podiumd.observe.logs import log
 
 __all__ = ["Closed", "WebSocket", "serve_websocket", "text_frame"]
 
-# What trio-websocket is shown of the head, which was checked before: two parsers that read the
-# same foreign bytes could read them differently.
+# Template of the head for trio-websocket, which was checked before: two parsers that read the same
+# foreign bytes could read them differently.
 _HEAD = (
     b"GET / HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
     b"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: %b\r\n\r\n"
@@ -52,7 +52,7 @@ class Closed(Exception):
 
 
 class _Wire(trio.abc.Stream):
-    """What trio-websocket sees of the connection: first a head, nothing until the handshake is
+    """The connection as trio-websocket sees it: first a head, nothing until the handshake is
     answered, then frames, as large as the phone is trusted."""
 
     def __init__(
@@ -78,12 +78,12 @@ class _Wire(trio.abc.Stream):
         self._end_code: Callable[[], int | None] = lambda: None
 
     def open(self, end_code: Callable[[], int | None]) -> None:
-        """Let frames through; ``end_code`` tells with which code trio-websocket has ended."""
+        """Let frames through; ``end_code`` returns the code with which trio-websocket has ended."""
         self._end_code = end_code
         self._opened.set()
 
     def ended(self) -> None:
-        """Nothing arrives any more: it is no use to wait for an answer of the phone."""
+        """End the waits for an answer of the phone: nothing arrives any more."""
         for scope in self.waiting:
             scope.cancel()
 
@@ -103,7 +103,7 @@ class _Wire(trio.abc.Stream):
         return data
 
     async def _next_bytes(self) -> bytes | bytearray:
-        """What has arrived, once it is this phone's turn. A large message has to come at a pace."""
+        """Read what has arrived, at this phone's turn. A large message has to come at a pace."""
         large = self._meter.messages in self._large_messages
         count = max(FEW_BYTES, min(READ_BYTES, self._meter.coming))
         with self._pace.waiting() if large else nullcontext():
@@ -124,7 +124,7 @@ class _Wire(trio.abc.Stream):
             self._pace = Pace(self._limits)
 
     def let_go(self, messages: int | None) -> None:
-        """The first ``messages`` messages (all) are done with: others may be large now."""
+        """Let go of the first ``messages`` messages (all): others may be large now."""
         for message in tuple(self._large_messages):
             if messages is not None and message >= messages:
                 continue
@@ -157,7 +157,7 @@ class _Wire(trio.abc.Stream):
 
 
 class Traffic(NamedTuple):
-    """Who is told of each message of a phone."""
+    """Counters that are called with each message of a phone."""
 
     received: Callable[[], None]
     sent: Callable[[], None]
@@ -167,7 +167,7 @@ NO_TRAFFIC: Final = Traffic(lambda: None, lambda: None)
 
 
 class WebSocket:
-    """One phone. ``peer`` is its address without a port, ``secure``: it came over TLS."""
+    """A phone's socket. ``peer`` is its address without a port, ``secure``: it came over TLS."""
 
     def __init__(
         self,
@@ -201,9 +201,9 @@ class WebSocket:
         return self._stream.pending
 
     async def receive(self) -> str | bytes:
-        """The next whole message; pings and pongs are answered inside.
+        """Receive the next whole message; pings and pongs are answered inside.
 
-        Asking for the next one says that the last one is done with. Raises ``Closed``.
+        A call for the next one means that the last one is done with. Raises ``Closed``.
         """
         self._wire.let_go(self._received)
         try:
@@ -252,7 +252,7 @@ class WebSocket:
         raise Closed
 
     def authenticated(self) -> None:
-        """This phone is no stranger: its place among them is free, its messages may be larger."""
+        """Trust this phone: its place among strangers is free, its messages may be larger."""
         if not self._authenticated.is_set():
             self._authenticated.set()
             self.allow(self._limits.message_bytes)
@@ -294,7 +294,7 @@ class WebSocket:
         while not self._stream.gone:
             await trio.sleep(rest)
             pinged_at, heard = trio.current_time(), self._stream.heard
-            # What still waits would hold the ping up; then the outbox itself watches the client.
+            # Bytes still waiting would hold the ping up; then the outbox itself watches the client.
             pinged = self._stream.pending == 0 and not self._wire.closing
             if pinged:
                 self._stream.put(PING)
@@ -310,7 +310,7 @@ async def _reading(
     *,
     task_status: trio.TaskStatus[trio.Nursery],
 ) -> None:
-    """The home of trio-websocket's reader: its end, whatever it was, is the connection's alone."""
+    """Give trio-websocket's reader a home: its end, of any kind, is the connection's alone."""
     try:
         async with trio.open_nursery() as nursery:
             task_status.started(nursery)
@@ -337,10 +337,10 @@ async def serve_websocket(
 ) -> None:
     """Serve one phone until it has gone or the handler is done, then close.
 
-    ``key`` is the Sec-WebSocket-Key of a head that passed ``check_upgrade``; ``large`` has a
-    place for each message over ``message_bytes`` that may be in memory; every read and every
-    message passes ``gate``. Whatever the handler raises comes out in a group, after the phone
-    was told 1011.
+    ``key`` is the Sec-WebSocket-Key of a head that passed ``check_upgrade``; ``large`` has a place
+    for each message over ``message_bytes`` that may be in memory; every read and every message
+    passes ``gate``. All that the handler raises comes out in a group, after the phone was sent
+    1011.
     """
     wire = _Wire(stream, _HEAD % key.encode("ascii"), limits, large, gate)
     begun = trio.Event()

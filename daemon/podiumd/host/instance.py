@@ -1,4 +1,4 @@
-"""One daemon on one STATE, one listener on one socket path: locks held for life decide.
+"""Locks held for life: one daemon on one STATE, one listener on one socket path.
 
 A lock is advisory (``flock``) on a file that is never removed, so two starts at once cannot both
 win, and a daemon that was killed leaves nothing that must be cleaned up.

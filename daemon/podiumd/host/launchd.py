@@ -24,7 +24,7 @@ class Library(Protocol):
 
 
 def libsystem() -> Library:
-    """The system's own library, its two functions declared."""
+    """Load the system's own library, its two functions declared."""
     library: Any = ctypes.CDLL(None)
     library.launch_activate_socket.argtypes = [
         ctypes.c_char_p,
@@ -39,9 +39,9 @@ def libsystem() -> Library:
 
 
 def activate(name: str, library: Library | None = None) -> list[int]:
-    """The descriptors of one socket; none where launchd holds none for us.
+    """Return the descriptors of one socket; none where launchd holds none for us.
 
-    Raises ``PlaceError`` where launchd says why not.
+    Raises ``PlaceError`` with launchd's reason.
     """
     calls = library or libsystem()
     numbers = ctypes.POINTER(ctypes.c_int)()

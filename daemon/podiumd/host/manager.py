@@ -1,4 +1,4 @@
-"""The service manager that started this daemon, if one did: whom it tells, what it was handed."""
+"""The service manager that started this daemon, if one did: its notifications and its sockets."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from podiumd.host.socket_activation import Handed, handed_over
 
 VARIABLE: Final = "PODIUM_SERVICE"
 """Set by our own units: ``systemd`` or ``launchd``. A terminal may itself run under either, so
-nothing that they set by themselves would tell."""
+nothing that they set by themselves would show it."""
 
 _KINDS: Final = ("systemd", "launchd")
 

@@ -1,7 +1,8 @@
-"""What the daemon tells the service manager that started it: systemd's notification protocol.
+"""The daemon's notifications to the service manager that started it: systemd's protocol.
 
 One datagram a message to the socket that ``NOTIFY_SOCKET`` names (sd_notify(3)). Without such a
-manager nothing is sent. Nothing here may cost the daemon its life: what cannot be sent is logged.
+manager nothing is sent. Nothing here may cost the daemon its life: a message that cannot be sent is
+logged.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ class Notifier:
         return cls(address if known else None, seconds or None)
 
     def ready(self, words: str) -> None:
-        """Every listener answers from now on."""
+        """Notify the manager that every listener answers from now on."""
         self._send(f"READY=1\nSTATUS={words}")
 
     def lifting(self, seconds: int) -> None:
@@ -56,7 +57,7 @@ class Notifier:
         )
 
     def stopping(self, words: str) -> None:
-        """The daemon is on its way out."""
+        """Notify the manager that the daemon is on its way out."""
         self._send(f"STOPPING=1\nSTATUS={words}")
 
     def alive(self) -> None:
@@ -64,7 +65,7 @@ class Notifier:
         self._send("WATCHDOG=1")
 
     def status(self, words: str) -> None:
-        """One line for people: what the daemon is doing."""
+        """Send one line for people: what the daemon is doing."""
         self._send(f"STATUS={words}")
 
     def _send(self, message: str) -> None:

@@ -27,7 +27,7 @@ _MOST: Final = 64
 
 @dataclass
 class Handed:
-    """The listening sockets that came with the process; whoever takes them closes them.
+    """The listening sockets that came with the process; the code that takes them closes them.
 
     ``rpc`` is the Unix socket, ``gateway`` the TCP ones.
     """
@@ -37,7 +37,7 @@ class Handed:
 
     @property
     def rpc_path(self) -> Path | None:
-        """Where the Unix socket is."""
+        """Return the path of the Unix socket."""
         return None if self.rpc is None else Path(os.fsdecode(self.rpc.getsockname()))
 
     def close(self) -> None:
@@ -52,10 +52,10 @@ def handed_over(
     platform: str = sys.platform,
     ask_launchd: Callable[[str], list[int]] | None = None,
 ) -> Handed:
-    """The sockets of this process, closed on exec from now on, so that no agent inherits them.
+    """Take the sockets of this process, closed on exec from now on: no agent inherits them.
 
-    systemd's variables are taken out of ``environ``. Raises ``PlaceError`` for a socket that is
-    not ours to serve on: its unit is wrong.
+    systemd's variables are taken out of ``environ``. Raises ``PlaceError`` for a socket that is not
+    ours to serve on: its unit is wrong.
     """
     listed = _from_systemd(environ, pid)
     if platform == "darwin":

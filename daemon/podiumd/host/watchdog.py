@@ -20,7 +20,7 @@ FEEDS_A_PERIOD: Final = 3
 
 
 class Watchdog(Protocol):
-    """Who is to be fed within every ``watchdog_seconds``; ``None``: nobody."""
+    """Watchdog to feed within every ``watchdog_seconds``; ``None``: there is none."""
 
     @property
     def watchdog_seconds(self) -> float | None: ...
@@ -37,7 +37,7 @@ class Part:
 
 
 class _Pulse:
-    """One part while it is watched."""
+    """The state of one part while it is watched."""
 
     def __init__(self, part: Part) -> None:
         self.name = part.name

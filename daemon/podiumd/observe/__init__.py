@@ -1,1 +1,1 @@
-"""What the daemon says of itself: logs, metrics, crash reports."""
+"""The daemon's reports on itself: logs, metrics, crash reports."""

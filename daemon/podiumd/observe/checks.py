@@ -1,4 +1,4 @@
-"""What a look at Podium finds: how one thing is, and what to do where it is not well."""
+"""Findings of a look at Podium: how one thing is, and what to do where it is not well."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ State = Literal["ok", "warn", "broken"]
 
 
 class Check(msgspec.Struct, frozen=True):
-    """One finding: what was looked at, how it is, and what to do where it is not well.
+    """A finding: what was looked at, how it is, and what to do where it is not well.
 
     ``message`` and ``fix`` are sentences without their full stop.
     """
@@ -22,7 +22,7 @@ class Check(msgspec.Struct, frozen=True):
 
 
 def ok(check: str, message: str) -> Check:
-    """All is well."""
+    """Report that all is well."""
     return Check(check, "ok", message)
 
 
@@ -32,5 +32,5 @@ def warn(check: str, message: str, fix: str) -> Check:
 
 
 def broken(check: str, message: str, fix: str) -> Check:
-    """Something that Podium needs does not work."""
+    """Report that something that Podium needs does not work."""
     return Check(check, "broken", message, fix)

@@ -1,4 +1,4 @@
-"""Why the last daemon ended, when it could not say so itself.
+"""The reason why the last daemon ended, when it could not log it itself.
 
 While a daemon runs, STATE has a file with its pid. One that stops in order removes it; one that
 crashes in C code, is aborted by a watchdog or is killed leaves it, in the first two cases with the
@@ -23,9 +23,9 @@ _MOST_BYTES: Final = 64 * 1024
 
 @contextmanager
 def last_words(state: Path, told: type[Exception]) -> Iterator[None]:
-    """Log how the daemon before ended if it did not say so, and keep a file for our own end.
+    """Log the end of the daemon before if it did not, and keep a file for our own end.
 
-    To be entered while the lock of STATE is held. ``told`` are ends that the caller tells of.
+    To be entered while the lock of STATE is held. ``told`` are ends that the caller reports.
     """
     path = state / NAME
     _tell_of_the_last(path)

@@ -74,7 +74,7 @@ def set_up(
 
 
 def _fields(record: logging.LogRecord) -> tuple[str, dict[str, Any]]:
-    """The event and its fields, clean; a library's record is an event named by its text."""
+    """Return the event and its fields, clean; a library's record is an event named by its text."""
     given: Mapping[str, Any] | None = getattr(record, "podium", None)
     fields = {name: _clean(name, value) for name, value in (given or {}).items()}
     if given is None:
@@ -113,7 +113,7 @@ def _timestamp(record: logging.LogRecord) -> str:
 
 
 class JsonLines(logging.Formatter):
-    """One JSON object a line, ASCII only: no character of a value can end the line."""
+    """Formatter of one JSON object a line, ASCII only: no character of a value can end the line."""
 
     def format(self, record: logging.LogRecord) -> str:
         event, fields = _fields(record)
@@ -175,14 +175,17 @@ class LogFile(_Lossy, logging.handlers.RotatingFileHandler):
         self._formatted: tuple[logging.LogRecord | None, str] = None, ""
 
     def format(self, record: logging.LogRecord) -> str:
-        """The line of a record, made once: the base class asks for its length first."""
+        """Format the line of a record, once: the base class asks for its length first."""
         if record is not self._formatted[0]:
             self._formatted = record, super().format(record)
         return self._formatted[1]
 
     def shouldRollover(self, record: logging.LogRecord) -> bool:  # noqa: N802 - its name there
-        """Whether the line would make the file too long. The base class looks first at what is
-        there by its name, at each line; here only where it would."""
+        """Return whether the line would make the file too long.
+
+        The base class looks first at what is there by its name, at each line; here only where it
+        would.
+        """
         if self.stream is not None:
             size = os.fstat(self.stream.fileno()).st_size
             if size + len(self.format(record)) + 1 < self.maxBytes:
@@ -198,7 +201,10 @@ class LogFile(_Lossy, logging.handlers.RotatingFileHandler):
 
 
 def _end_last_line(descriptor: int) -> None:
-    """A line that a full disk cut, before its process ended, must not run into the next one."""
+    """End a last line that a full disk cut: the next one must not run into it.
+
+    Its process ended before it could.
+    """
     size = os.fstat(descriptor).st_size
     if size and os.pread(descriptor, 1, size - 1) != b"\n":
         with contextlib.suppress(OSError):  # it is full still: so is the next line's place

@@ -1,7 +1,7 @@
-"""How long tasks wait for the event loop, measured without waking it.
+"""The time that tasks wait for the event loop, measured without waking it.
 
-Between two looks at the outside world trio runs every task that is ready: one pass. Who became
-ready at the beginning of a pass may run at its end, and what happens outside meanwhile is seen
+Between two looks at the outside world trio runs every task that is ready: one pass. A task that
+became ready at the beginning of a pass may run at its end, and events outside meanwhile are seen
 after it, so the length of a pass is the delay that the loop itself causes.
 """
 
@@ -32,11 +32,11 @@ class PassLength(trio.abc.Instrument):
         self._began: float | None = None
 
     def after_io_wait(self, timeout: float) -> None:
-        """A pass begins."""
+        """Start the time of a pass."""
         self._began = perf_counter()
 
     def before_io_wait(self, timeout: float) -> None:
-        """It is over."""
+        """Note the length of a pass."""
         if self._began is not None:
             self._histogram.add(perf_counter() - self._began)
 
@@ -86,7 +86,7 @@ async def report(meters: Meters) -> None:
 
 
 def open_files() -> int:
-    """How many descriptors this process has open."""
+    """Count the descriptors that this process has open."""
     return sum(1 for _ in Path(_DESCRIPTORS).iterdir()) - 1  # less the one that lists them
 
 

@@ -1,4 +1,4 @@
-"""What the daemon counts of itself, and how Prometheus reads it. Nothing here waits or writes."""
+"""The daemon's counters, and their form for Prometheus. Nothing here waits or writes."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Fact(Protocol):
 
 
 class Histogram:
-    """How often a time was how long."""
+    """Distribution of durations: how many fell into each bucket."""
 
     __slots__ = ("counts", "longest", "seconds")
 
@@ -47,13 +47,16 @@ class Histogram:
 
     @property
     def count(self) -> int:
-        """How many times were noted."""
+        """Return how many times were noted."""
         return sum(self.counts)
 
 
 def quantile(counts: Sequence[int], share: float) -> float:
-    """The time below which a share (0 to 1) of the times lie, in seconds: the upper end of its
-    bucket, so never too small; 0 where none was noted. Above the last bound it is infinite."""
+    """Return the time below which a share (0 to 1) of the times lie, in seconds.
+
+    It is the upper end of its bucket, so never too small; 0 where none was noted. Above the last
+    bound it is infinite.
+    """
     wanted = share * sum(counts)
     if not wanted:
         return 0.0
@@ -62,7 +65,7 @@ def quantile(counts: Sequence[int], share: float) -> float:
 
 
 class Counter:
-    """Something that only grows. ``add`` is called on paths where a microsecond counts."""
+    """A count that only grows. ``add`` is called on paths where a microsecond counts."""
 
     __slots__ = ("_stir", "value")
 
@@ -71,7 +74,7 @@ class Counter:
         self._stir = stir
 
     def add(self) -> None:
-        """One more."""
+        """Add one."""
         self.value += 1
         self._stir()
 
@@ -102,10 +105,10 @@ class _Gauge(msgspec.Struct, frozen=True):
 
 
 class Meters:
-    """Everything that one daemon counts.
+    """The counters of one daemon.
 
     ``rpc_requests``: lines of clients on the socket. ``received`` and ``sent``: messages of phones.
-    ``loop``: see ``podiumd.observe.loop_delay``. ``kind_of`` says of what kind a living run is.
+    ``loop``: see ``podiumd.observe.loop_delay``. ``kind_of`` returns the kind of a living run.
     """
 
     def __init__(self) -> None:
@@ -131,16 +134,16 @@ class Meters:
         await self._stirred.wait()
 
     def settle(self) -> None:
-        """From here on ``stirred`` waits for what comes."""
+        """Let ``stirred`` wait for what comes from here on."""
         self._quiet = True
         self._stirred = trio.Event()
 
     def gauge(self, name: str, words: str, read: Callable[[], float]) -> None:
-        """Tell of a value that goes up and down; ``read`` is quick and does not raise."""
+        """Register a value that goes up and down; ``read`` is quick and does not raise."""
         self._gauges[name] = _Gauge(words, read)
 
     def gauges(self) -> dict[str, float]:
-        """Every gauge by name, as it is now."""
+        """Read every gauge by name, as it is now."""
         return {name: gauge.read() for name, gauge in self._gauges.items()}
 
     def take(self, facts: Sequence[Fact]) -> None:
@@ -159,7 +162,7 @@ class Meters:
                     self.runs[key] = self.runs.get(key, 0) + 1
 
     def exposition(self, more: Sequence[tuple[str, str, float]] = ()) -> str:
-        """All of it in Prometheus' text format 0.0.4, with ``more`` gauges: name, words, value."""
+        """Render all in Prometheus' text format 0.0.4, with ``more`` gauges: name, words, value."""
         values = [(name, gauge.words, gauge.read()) for name, gauge in self._gauges.items()]
         gauges = _gauges((*values, *more))
         return "\n".join((*self._counters(), *self._loop(), *gauges)) + "\n"

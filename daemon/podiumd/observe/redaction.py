@@ -1,4 +1,4 @@
-"""Keep secrets, and characters that could forge a line, out of whatever is written down."""
+"""Keep secrets, and characters that could forge a line, out of all that is written down."""
 
 from __future__ import annotations
 
@@ -73,13 +73,16 @@ def redact(text: str) -> str:
 
 
 def snippet(text: str, longest: int = 200) -> str:
-    """The beginning of a text, at most ``longest`` characters, with secrets removed first."""
+    """Return the beginning of a text, at most ``longest`` characters, without its secrets.
+
+    Secrets are removed first.
+    """
     clean = redact(text[:_LONGEST_SNIPPET_INPUT])
     return clean if len(clean) <= longest else clean[: longest - 3] + "..."
 
 
 def is_secret_name(name: str) -> bool:
-    """Whether a field of this name must not be written down whatever it holds."""
+    """Return whether a field of this name must never be written down, with any value."""
     return _SECRET_FIELD.search(name) is not None
 
 

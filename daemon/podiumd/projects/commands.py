@@ -45,7 +45,7 @@ class CommandStarted(msgspec.Struct, frozen=True):
 
 
 class CommandOutput(msgspec.Struct, frozen=True):
-    """One line of a command's output, without its end."""
+    """A line of a command's output, without its end."""
 
     command_session_id: str
     stream: Stream
@@ -62,7 +62,7 @@ CommandEvent = CommandStarted | CommandOutput | CommandComplete
 
 
 class Bounds(msgspec.Struct, frozen=True, kw_only=True):
-    """What is kept: so many runs, for so many days, and of each so much output (MiB)."""
+    """Bounds of the history: so many runs, for so many days, and for each so much output (MiB)."""
 
     most: int = 1000
     days: int = 7
@@ -79,14 +79,14 @@ async def open_command_book(
     wall: Callable[[], datetime] = lambda: datetime.now(UTC),
     bounds: Callable[[], Bounds] = Bounds,
 ) -> AsyncIterator[CommandBook]:
-    """The commands that are run for people's phones; at the end those that still run are ended.
+    """Open the commands that are run for people's phones; at the end running ones are ended.
 
     Parameters: ``directory`` holds the history. ``environment`` makes the whole environment of a
-    command from its marker. ``tell`` hears of each command its start, its lines and its end, in
-    this order; it must not raise or block. ``home`` is what ``~`` stands for. ``bounds`` tells what
-    is kept at this moment.
+    command from its marker. ``tell`` receives for each command its start, its lines and its end, in
+    this order; it must not raise or block. ``home`` is what ``~`` stands for. ``bounds`` returns
+    what is kept at this moment.
 
-    Commands that a killed daemon left running are ended in the background and told as complete,
+    Commands that a killed daemon left running are ended in the background and reported as complete,
     with exit code -1. Raises ``OSError`` when the history cannot be opened.
     """
     shelf = Shelf(directory)
@@ -129,18 +129,18 @@ class CommandBook:
         self._running = 0
 
     async def offer(self, directory: str) -> Offered:
-        """What can be run in ``directory``. Raises ``BadPlace``."""
+        """List the commands that ``directory`` offers. Raises ``BadPlace``."""
         return await self._offer(await existing_directory(directory, self._home))
 
     def anywhere(self) -> Offered:
-        """What can be run whatever the directory; none is looked at."""
+        """List the commands that every directory offers; none is looked at."""
         return anywhere(self._environment("discovery"))
 
     async def start(self, directory: str, command_id: str) -> CommandRecord:
         """Start a command that ``directory`` offers; its record is durable when this returns.
 
-        The start has been told by then, and output may have been.
-        Raises ``BadPlace``, ``UnknownCommand``, ``TooManyCommands`` and ``StorageFailed``.
+        The start has been reported by then, and output may have been. Raises ``BadPlace``,
+        ``UnknownCommand``, ``TooManyCommands`` and ``StorageFailed``.
         """
         path = await existing_directory(directory, self._home)
         offered = await self._offer(path)
@@ -174,7 +174,7 @@ class CommandBook:
         return record
 
     def history(self, directory: str | None = None, limit: int = 50) -> list[CommandRecord]:
-        """The latest runs, newest first, of one directory or of all."""
+        """List the latest runs, newest first, of one directory or of all."""
         where = None if directory is None else str(named_directory(directory, self._home))
         chosen = [
             one
@@ -184,7 +184,7 @@ class CommandBook:
         return chosen[: max(limit, 0)]
 
     async def output(self, command_session_id: str) -> tuple[CommandRecord, str]:
-        """A run and all that is kept of its output, so far for one that runs.
+        """Return a run and its kept output, so far for one that runs.
 
         Raises ``UnknownRun`` and ``StorageFailed``.
         """
@@ -265,7 +265,7 @@ class CommandBook:
             over = msgspec.structs.replace(over, output_preview=preview)
             await trio.to_thread.run_sync(self._shelf.put, over)
         except OSError as error:
-            # The next daemon will record it as one whose end nobody saw.
+            # The next daemon will record it as one whose end is not known.
             log.warning("the end of command %s cannot be recorded: %s", run_id, error.strerror)
         self._records[run_id] = over
         self._tell(CommandComplete(over))
@@ -283,7 +283,7 @@ class CommandBook:
 
 
 def _exit_code(ending: Ending) -> int:
-    """The exit code as a shell would tell it."""
+    """Return the exit code as a shell would report it."""
     if ending.exit_status is None:
         return _NOT_STARTED
     return ending.exit_status if ending.exit_status >= 0 else 128 - ending.exit_status

@@ -45,7 +45,7 @@ class Discovery:
         self._known: OrderedDict[Path, _Known] = OrderedDict()
 
     async def offer(self, directory: Path, environment: Mapping[str, str]) -> Offered:
-        """What ``directory`` offers to somebody with this ``environment`` (its PATH counts).
+        """List the commands that ``directory`` offers under ``environment`` (its PATH counts).
 
         A directory whose files cannot be read within 5 s offers the general commands only.
         """
@@ -63,12 +63,12 @@ class Discovery:
 
 
 def anywhere(environment: Mapping[str, str]) -> Offered:
-    """What can be run in every directory."""
+    """List the commands that every directory offers."""
     return _offered(_Known({}), environment)
 
 
 def general(environment: Mapping[str, str]) -> list[Command]:
-    """The commands for every directory, of the programs that are on the environment's PATH."""
+    """List the general commands whose programs are on the environment's PATH."""
     search = environment.get("PATH", os.defpath)
     return general_commands(name for name in _PROGRAMS if shutil.which(name, path=search))
 
@@ -150,14 +150,14 @@ class _Files:
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
-        # The directory's own time tells of files that come and go.
+        # The directory's own time shows that files come and go.
         self.stamps: dict[Path, Stamp] = {directory: _stamp(directory)}
 
     def there(self, names: Mapping[str, str]) -> list[str]:
         return [name for name in names if _stamp(self._directory / name)]
 
     def first(self, names: tuple[str, ...]) -> str | None:
-        """The text of the first of these files that is there; ``None`` without any."""
+        """Read the first of these files that is there; ``None`` without any."""
         for name in names:
             path = self._directory / name
             if _stamp(path):
@@ -165,7 +165,7 @@ class _Files:
         return None
 
     def included(self, pattern: str) -> Iterator[str]:
-        """The texts of the files that an included name or pattern stands for."""
+        """Yield the texts of the files that an included name or pattern stands for."""
         if any(character in pattern for character in "*?["):
             relative = pattern.removeprefix("./")
             if relative.startswith("/") or ".." in relative.split("/") or "**" in relative:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 class ProjectError(Exception):
-    """Something that was asked for is not done. The text says what, why, and what to do."""
+    """Signal that a request is refused. The text gives what, why, and what to do."""
 
 
 class BadPlace(ProjectError):

@@ -1,4 +1,4 @@
-"""Which names an uploaded file may have. Pure."""
+"""The rules for names of uploaded files. Pure."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ LONGEST_BYTES = 255  # what the usual file systems take
 
 
 def checked_name(name: str) -> str:
-    """The name in NFC, the one form in which it is stored and looked for.
+    """Return the name in NFC, the one form in which it is stored and looked for.
 
-    Raises ``BadName`` for a name that is none, that could lead elsewhere, that hides, that a
+    Raises ``BadName`` for a name that is empty, that could lead elsewhere, that hides, that a
     program could take for an option, or that shows something else than it is.
     """
     # Composing makes a name at most three times as short: one beyond that is not looked at.
@@ -48,7 +48,7 @@ def _too_long() -> str:
 
 
 def numbered(name: str, stamp: str, number: int) -> str:
-    """The name for a file whose own is taken: ``a.txt`` becomes ``a-20260301120000.txt``.
+    """Build the name for a file whose own is taken: ``a.txt`` becomes ``a-20260301120000.txt``.
 
     From the second try on it has a number too. It stays within 255 bytes.
     """

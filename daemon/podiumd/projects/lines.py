@@ -16,7 +16,7 @@ class LineGatherer:
         self._rest = b""
 
     def feed(self, piece: bytes) -> bytes:
-        """The lines that ``piece`` completes, each with its end."""
+        """Return the lines that ``piece`` completes, each with its end."""
         data = self._rest + piece
         cut = data.rfind(b"\n") + 1
         block, rest = data[:cut], data[cut:]
@@ -28,15 +28,15 @@ class LineGatherer:
         return block
 
     def end(self) -> bytes:
-        """The last line, where the stream ended without a line's end."""
+        """Return the last line, where the stream ended without a line's end."""
         rest, self._rest = self._rest, b""
         return rest + b"\n" if rest else b""
 
 
 def lines_of(block: bytes) -> list[str]:
-    """The lines of a block of whole lines, without their ends; longer ones than 64 KiB in parts.
+    """Split a block of whole lines, without their ends; longer ones than 64 KiB in parts.
 
-    What is not UTF-8 is replaced.
+    Bytes that are not UTF-8 are replaced.
     """
     lines = []
     for line in block.removesuffix(b"\n").split(b"\n") if block else ():
@@ -50,7 +50,7 @@ def lines_of(block: bytes) -> list[str]:
 
 
 def _cut(line: bytes) -> int:
-    """Where to cut a long line: before the character that stands across the 64 KiB."""
+    """Find where to cut a long line: before the character that stands across the 64 KiB."""
     for back in range(4):
         if line[LONGEST_BYTES - back] & 0xC0 != 0x80:
             return LONGEST_BYTES - back

@@ -1,7 +1,7 @@
 """The targets of a Makefile, read from its text. Pure.
 
 Asking ``make`` itself is out of the question: ``make -qp`` runs each ``$(shell ...)`` and remakes
-included files, that is, it runs code of a directory that somebody merely looked at. The price of
+included files, that is, it runs code of a directory that a person merely looked at. The price of
 reading is that names which only make's functions would yield are not found.
 """
 
@@ -32,7 +32,7 @@ _DIRECTIVE = re.compile(
 _INCLUDE = re.compile(r"(?:-include|sinclude|include)\s+(.*)")
 _DEFINE = re.compile(r"(?:override\s+)?define\b(?!\s*:)")
 _BRACKETS = {"(": ")", "{": "}"}
-_UNKNOWN = "$"  # stands for what only make could tell; no name holds it
+_UNKNOWN = "$"  # stands for what only make could know; no name holds it
 
 # A dotted name that ends like this is a file to build, unless .PHONY says it is none.
 _BUILT = re.compile(
@@ -51,9 +51,9 @@ class Target(msgspec.Struct, frozen=True):
 
 
 def targets(text: str, read: Read) -> list[Target]:
-    """The targets in the order of the text, each once, at most 500.
+    """List the targets in the order of the text, each once, at most 500.
 
-    Left out are pattern rules, names with a slash or a leading ``_`` or ``.``, and names of files
+    Pattern rules are left out, names with a slash or a leading ``_`` or ``.``, and names of files
     to build (``main.o``) that are not ``.PHONY``. Both sides of a conditional count.
     """
     reader = _Reader(read)
@@ -129,7 +129,7 @@ class _Reader:
                 self.rules[word] = self.rules.get(word) or described or None
 
     def _expand(self, text: str, depth: int = 0) -> str:
-        """The text with the variables' values; a reference that cannot be told is ``$``."""
+        """Expand the variables of a text; a reference that cannot be resolved is ``$``."""
         parts: list[str] = []
         at = 0
         while (dollar := text.find("$", at)) >= 0:
@@ -147,7 +147,7 @@ class _Reader:
 
 
 def _reference(text: str, dollar: int) -> tuple[str, int]:
-    """What the reference at ``dollar`` names, and where the text goes on after it."""
+    """Parse what the reference at ``dollar`` names, and where the text goes on after it."""
     opening = text[dollar + 1 : dollar + 2]
     closing = _BRACKETS.get(opening)
     if closing is None:
@@ -161,7 +161,7 @@ def _reference(text: str, dollar: int) -> tuple[str, int]:
 
 
 def _logical_lines(text: str) -> Iterator[str]:
-    """The lines with their continuations, each at most 64 KiB of characters."""
+    """Yield the lines with their continuations, each at most 64 KiB of characters."""
     pending: list[str] = []
     for line in text.replace("\r\n", "\n").split("\n"):
         backslashes = len(line) - len(line.rstrip("\\"))

@@ -1,4 +1,4 @@
-"""What a directory offers to run, as a person sees it and as it is run. Pure.
+"""The commands that a directory offers, as a person sees them and as they are run. Pure.
 
 An id is only a key of a table that holds argument lists; it is never taken apart again.
 """
@@ -25,7 +25,7 @@ class Item(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Command(msgspec.Struct, frozen=True, kw_only=True):
-    """What an id stands for: ``argv`` is run as it is, without a shell."""
+    """The command behind an id: ``argv`` is run as it is, without a shell."""
 
     id: str
     label: str
@@ -34,7 +34,7 @@ class Command(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def shell_command(self) -> str:
-        """The command as a person would type it."""
+        """Return the command as a person would type it."""
         return shlex.join(self.argv)
 
     def item(self, label: str | None = None) -> Item:
@@ -47,7 +47,7 @@ class Command(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Offered(msgspec.Struct, frozen=True):
-    """What one directory offers: two lists to show, and the table behind their ids."""
+    """The offer of one directory: two lists to show, and the table behind their ids."""
 
     project: tuple[Item, ...]
     general: tuple[Item, ...]
@@ -64,7 +64,7 @@ _GENERAL = (
 
 
 def general_commands(programs: Iterable[str]) -> list[Command]:
-    """The commands for every directory, of those of git and bd that are in ``programs``."""
+    """List the general commands whose program, git or bd, is in ``programs``."""
     there = frozenset(programs)
     return [
         Command(id=name, label=label, argv=tuple(words.split()), description=description)
@@ -123,12 +123,12 @@ def _level(
 
 
 def group(id: str, label: str, children: Sequence[Item], ids: Ids) -> Item:
-    """A group of its own id."""
+    """Build a group with its own id."""
     return Item(id=ids.give(id, f"group:{id}"), label=label, type="group", children=tuple(children))
 
 
 def words_of(name: str) -> list[str]:
-    """The words of a target's name, at most four: ``docker-up`` has two."""
+    """Split a target's name into words, at most four: ``docker-up`` has two."""
     words = [word for word in name.split("-") if word]
     return [*words[: _DEEPEST - 1], "-".join(words[_DEEPEST - 1 :])][: len(words)]
 

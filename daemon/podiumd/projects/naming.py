@@ -50,10 +50,10 @@ _PAIRS = {
 
 
 def heuristic_name(message: str) -> str:
-    """A title of 1 to 60 characters, on one line, for a session that begins with ``message``.
+    """Derive a title for a session that begins with ``message``: 1 to 60 characters, one line.
 
-    It is the first sentence that says something, without greeting, polite words, code blocks and
-    marks; paths are their last part, addresses their host.
+    It is the first sentence with content, without greeting, polite words, code blocks and marks;
+    paths are their last part, addresses their host.
     """
     text = _printable(message[:_LOOKED_AT])
     prose = _COMMENT.sub(" ", _FENCE.sub("\n", text))
@@ -67,7 +67,7 @@ def heuristic_name(message: str) -> str:
 
 
 def cleaned_name(answer: str) -> str:
-    """The title in a model's answer, in the same form; empty where it holds none."""
+    """Extract the title from a model's answer, in the same form; empty where it holds none."""
     for line in _printable(answer[:_LOOKED_AT]).splitlines():
         said = _unmarked(line)
         said = re.sub(r"^(?:session )?(?:title|name)\s*:\s*", "", said, flags=re.IGNORECASE)
@@ -78,12 +78,12 @@ def cleaned_name(answer: str) -> str:
 
 
 def _is_heading(said: str) -> bool:
-    """Whether it only says that what it is about comes next."""
+    """Return whether it only announces that the subject comes next."""
     return said.rstrip(":").lower() in _HEADING
 
 
 def _printable(text: str) -> str:
-    """The text in NFC, its line ends as newlines, without other control characters."""
+    """Return the text in NFC, its line ends as newlines, without other control characters."""
     text = re.sub(r"\r\n?|[\u2028\u2029\x0b\x0c\x85]", "\n", unicodedata.normalize("NFC", text))
     return "".join(
         one if one == "\n" or unicodedata.category(one) not in ("Cc", "Cf", "Cs", "Co") else " "
@@ -123,7 +123,7 @@ def _title(said: str) -> str:
 
 
 def _cut(text: str) -> str:
-    """At most 60 characters, cut between words where that leaves enough."""
+    """Cut to at most 60 characters, between words where that leaves enough."""
     if len(text) <= LONGEST:
         return text
     short = text[: LONGEST - 1]

@@ -37,11 +37,12 @@ async def infer_name(
     one_shot: OneShot,
     limit_seconds: float = LIMIT_SECONDS,
 ) -> str:
-    """A title for the session that begins with ``message``: the agent's, else a heuristic one.
+    """Return a title for the session that begins with ``message``: the agent's, else a heuristic
+    one.
 
     ``command`` runs the agent; ``environment`` makes its whole environment from a marker;
-    ``one_shot`` is how it answers one question.
-    Whatever goes wrong with the agent within the limit, there is a title of 1 to 60 characters.
+    ``one_shot`` is how it answers one question. Whatever goes wrong with the agent within the
+    limit, there is a title of 1 to 60 characters.
     """
     title = ""
     try:

@@ -1,4 +1,4 @@
-"""What a running command writes: kept up to a limit, and told line by line."""
+"""The output of a running command: kept up to a limit, and reported line by line."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from podiumd.projects.lines import LineGatherer, lines_of
 MEBIBYTE = 1 << 20
 KEPT_BYTES = 10 * MEBIBYTE
 TAIL_BYTES = MEBIBYTE
-"""Of what is kept, that much is the end of the output: that is where a failure says why."""
+"""Bytes of the end of the output, of those that are kept: that is where a failure shows why."""
 MOST_TOLD_LINES = 50_000
-_TOLD_PIECE = 4096  # a flood of short lines is told in parts, others have their turn in between
+_TOLD_PIECE = 4096  # a flood of short lines is sent in parts, others have their turn in between
 _PIECE = 64 * 1024
 _TOO_MUCH = "[More output than is shown live: the full output has it]"
 
@@ -26,9 +26,10 @@ Stream = Literal["stdout", "stderr"]
 class Output:
     """Both streams of one command: into its log, and to ``tell``, a line at a time.
 
-    ``kept_bytes`` of it are kept: the last MiB, and before that the beginning. Told are at most
-    50,000 lines and as many bytes, and that there is more. The log is written in the event loop:
-    each piece is small and goes into the page cache, and their sum is limited.
+    ``kept_bytes`` of it are kept: the last MiB, and before that the beginning. At most 50,000 lines
+    and as many characters as ``kept_bytes`` go to ``tell``, and then a note that there is more. The
+    log is written in the event loop: each piece is small and goes into the page cache, and their
+    sum is limited.
     """
 
     def __init__(
@@ -74,7 +75,7 @@ class Output:
             self._tell(stream, line)
 
     def say(self, words: str) -> None:
-        """Add a line of our own; it is told in any case."""
+        """Add a line of our own; it is reported in any case."""
         self._keep(words.encode() + b"\n")
         self._tell("stderr", words)
 
@@ -84,7 +85,7 @@ class Output:
         if self._left_out:
             self._write(b"[%d bytes of output are left out here]\n" % self._left_out)
         self._write(self._tail)
-        with suppress(OSError):  # a network share may tell only now that it was full
+        with suppress(OSError):  # a network share may report only now that it was full
             os.close(self._fd)
 
     def _keep(self, block: bytes) -> None:
@@ -108,7 +109,7 @@ class Output:
             del self._tail[:cut]
 
     def _write(self, data: bytes | bytearray) -> None:
-        """A full disk must not fail the command; who follows it live misses nothing."""
+        """Write to the log; a full disk must not fail the command, nor its live followers."""
         try:
             while data:
                 data = data[os.write(self._fd, data) :]

@@ -18,7 +18,7 @@ MOST_LOOKS = 8
 
 MOST_DEEP = 32
 MOST_NAME_BYTES = 255
-"""Of a directory that is made: how far below the home, and of one name on the way."""
+"""Limits of a directory that is made: levels below the home, and bytes of one name on the way."""
 
 T = TypeVar("T")
 
@@ -26,7 +26,7 @@ T = TypeVar("T")
 class _Looks:
     """The looks at directories of one event loop, in threads of their own.
 
-    A dead network share holds the thread that asks it, and nobody can end that: so few threads
+    A dead network share holds the thread that asks it, and cannot be interrupted: so few threads
     are risked, none of those that the rest of the daemon lives on, and a directory that owes an
     answer is not asked again before it has given it, nor is one below it.
     """
@@ -36,7 +36,8 @@ class _Looks:
         self._owed: dict[Path, threading.Event] = {}
 
     def silent(self, directory: Path) -> bool:
-        """Whether it, or one above it, still owes an answer; or so many do that none is asked."""
+        """Return whether it, or one above it, still owes an answer; or so many do that none is
+        asked."""
         for path, answered in tuple(self._owed.items()):
             if answered.is_set():
                 del self._owed[path]
@@ -44,7 +45,7 @@ class _Looks:
         return len(self._owed) >= MOST_LOOKS or not above.isdisjoint(self._owed)
 
     def owes(self, directory: Path, answered: threading.Event) -> None:
-        """It did not answer in time; ``answered`` is set once it does."""
+        """Note that it did not answer in time; ``answered`` is set once it does."""
         self._owed[directory] = answered
 
 
@@ -52,7 +53,7 @@ _LOOKS = trio.lowlevel.RunVar[_Looks]("podiumd.projects.looks")
 
 
 async def look(directory: Path, read: Callable[[], T]) -> T:
-    """What ``read``, which blocks, finds in a directory.
+    """Return the result of ``read``, which blocks, for a directory.
 
     Raises ``BadPlace`` when that takes longer than 5 s, and at once while the directory owes an
     answer since an earlier look.
@@ -88,9 +89,9 @@ async def look(directory: Path, read: Callable[[], T]) -> T:
 
 
 def named_directory(named: str, home: Path) -> Path:
-    """The absolute path that ``named`` stands for, ``~`` meaning ``home``; nothing is looked at.
+    """Return the absolute path that ``named`` stands for, ``~`` meaning ``home``.
 
-    Raises ``BadPlace`` for a relative path and for a text that can be none.
+    Nothing is looked at. Raises ``BadPlace`` for a relative path and for a text that cannot be one.
     """
     path = home / named[1:].lstrip("/") if named == "~" or named.startswith("~/") else Path(named)
     try:
@@ -105,7 +106,7 @@ def named_directory(named: str, home: Path) -> Path:
 
 
 async def existing_directory(named: str, home: Path) -> Path:
-    """The directory that ``named`` stands for. Raises ``BadPlace`` where there is none."""
+    """Find the directory that ``named`` stands for. Raises ``BadPlace`` where there is none."""
     path = named_directory(named, home)
     if await is_there(path):
         return path
@@ -113,18 +114,21 @@ async def existing_directory(named: str, home: Path) -> Path:
 
 
 async def is_there(path: Path) -> bool:
-    """Whether a path is that of a directory. Raises ``BadPlace`` where it does not answer."""
+    """Return whether a directory is at a path. Raises ``BadPlace`` where it does not answer."""
     return await look(path, lambda: _is_directory(path))
 
 
 def not_there(named: str) -> BadPlace:
-    """What to say of a directory that is not there."""
+    """Build the error for a directory that is not there."""
     return BadPlace(f"The directory {_told(named)} is not there.")
 
 
 def below(path: Path, home: Path) -> tuple[str, ...] | None:
-    """The names that lead from the home down to a path; ``None`` where the path is not below it, or
-    is no plain way to it. Raises ``BadPlace`` for names that nobody could read."""
+    """Return the names that lead from the home down to a path.
+
+    ``None`` where the path is not below it, or is no plain way to it. Raises ``BadPlace`` for names
+    that a person could not read.
+    """
     try:
         names = path.relative_to(home).parts
     except ValueError:
@@ -149,5 +153,5 @@ def _is_directory(path: Path) -> bool:
 
 
 def _told(named: str) -> str:
-    """A place in the words of a refusal: as it was named, where that can be read."""
+    """Format a place for a refusal: as it was named, where that can be read."""
     return escaped(named) if unseen(named) else f"'{named}'"

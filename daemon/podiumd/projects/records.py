@@ -24,11 +24,11 @@ log = logging.getLogger(__name__)
 
 
 class CommandRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """One run of a command, in the phone protocol's names.
+    """A run of a command, in the phone protocol's names.
 
     ``timestamp``: when it was started, RFC 3339 in UTC. ``exit_code`` is ``None`` while it runs,
     128 and the signal's number for one that a signal ended, 127 for one that could not be started
-    and -1 where nobody saw its end. ``duration_ms`` is ``None`` while it runs.
+    and -1 where its end was not seen. ``duration_ms`` is ``None`` while it runs.
     """
 
     command_session_id: str
@@ -42,7 +42,7 @@ class CommandRecord(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def instant(timestamp: str) -> datetime:
-    """The moment that a record names. Raises ``ValueError`` where it names none."""
+    """Parse the moment that a record names. Raises ``ValueError`` where it names none."""
     moment = datetime.fromisoformat(timestamp)
     if moment.tzinfo is None:
         raise ValueError(f"{timestamp!r} does not name its zone")
@@ -105,16 +105,16 @@ class Shelf:
                 log.warning("%s could not be deleted: %s", path, error.strerror)
 
     def output(self, command_session_id: str) -> str:
-        """All that is kept of the run's output; empty where its file is gone."""
+        """Read all that is kept of the run's output; empty where its file is gone."""
         return self._bytes(command_session_id, -1).decode("utf-8", "replace")
 
     def preview(self, command_session_id: str) -> str:
-        """The beginning of the run's output, at most 200 characters."""
+        """Read the beginning of the run's output, at most 200 characters."""
         start = self._bytes(command_session_id, 4 * PREVIEW_CHARACTERS)
         return start.decode("utf-8", "replace")[:PREVIEW_CHARACTERS]
 
     def last_sign(self, command_session_id: str) -> float | None:
-        """When the run wrote its last output, in seconds since the epoch."""
+        """Return when the run wrote its last output, in seconds since the epoch."""
         try:
             return self.log_path(command_session_id).stat().st_mtime
         except OSError:

@@ -1,11 +1,11 @@
 """Files that a person sends from a phone: kept in ``.untethered/resources`` of a directory.
 
-A directory below the home that is not there is made: the apps send to ``~/Downloads`` unless told
-otherwise, which servers do not have.
+A directory below the home that is not there is made: the apps send to ``~/Downloads`` by default,
+which servers do not have.
 
-Every step below the directory that was named goes through the descriptor of the directory above
-and follows no link, so that nothing which somebody puts there between a look and an act leads
-elsewhere. A file is there whole or not at all. All functions but ``Resources`` block.
+Every step below the directory that was named goes through the descriptor of the directory above and
+follows no link, so that nothing which is put there between a look and an act leads elsewhere. A
+file is there whole or not at all. All functions but ``Resources`` block.
 """
 
 from __future__ import annotations
@@ -46,8 +46,8 @@ MOST_BYTES = 100 * 1024 * 1024
 MOST_LISTED = 1000
 FOLDER = (".untethered", "resources")
 _IGNORED = (".gitignore", b"*\n")
-"""Stands beside the folder where it was made in a repository: what was sent from a phone is not the
-repository's, and nobody wants to be told of it by each ``git status``. A person may remove it."""
+"""Stands beside the folder where it was made in a repository: a file sent from a phone is not the
+repository's, and no ``git status`` should list it. A person may remove it."""
 _PIECE = 1024 * 1024  # of base64, a multiple of four characters
 _DRAFT = ".upload-"
 _DRAFT_SECONDS = 60 * 60.0
@@ -109,7 +109,7 @@ class Resources:
         return await trio.to_thread.run_sync(store, place, filename, content, self._wall(), names)
 
     async def list(self, storage_location: str) -> list[Resource]:
-        """The stored files, newest first, at most 1000; where nothing is, there are none."""
+        """List the stored files, newest first, at most 1000; a missing place has none."""
         place = named_directory(storage_location, self._home)
         if await is_there(place):
             return await trio.to_thread.run_sync(listed, place)
@@ -124,7 +124,7 @@ class Resources:
 
 
 def check_base64(content: str) -> None:
-    """Whether ``decoded`` can be had of it. Raises ``BadContent``, ``TooLarge``."""
+    """Check that ``decoded`` accepts the text. Raises ``BadContent``, ``TooLarge``."""
     _check_size(len(content) // 4 * 3 - content.count("=", -2))
     if len(content) % 4:
         raise _no_base64()
@@ -133,8 +133,10 @@ def check_base64(content: str) -> None:
 
 
 def decoded(content: str) -> Iterator[bytes]:
-    """The bytes of a base64 text, piece by piece: whole, they and the copies that are made on the
-    way would take several times the memory of the text. Raises ``BadContent``."""
+    """Decode a base64 text piece by piece. Raises ``BadContent``.
+
+    As a whole the bytes and the copies on the way would take several times the memory of the text.
+    """
     for at in range(0, len(content), _PIECE):
         text = content[at : at + _PIECE]
         try:
@@ -182,7 +184,7 @@ def store(
 
 
 def listed(place: Path) -> list[Resource]:
-    """The files stored in ``place``, newest first; links, directories and odd names are not."""
+    """List the files in ``place``, newest first, without links, directories and odd names."""
     found = []
     try:
         with _folder(place, make=False) as folder, os.scandir(folder) as entries:
@@ -214,7 +216,7 @@ def delete(place: Path, filename: str) -> Resource:
 
 @contextmanager
 def _folder(place: Path, *, make: bool, names: tuple[str, ...] | None = None) -> Iterator[int]:
-    """The descriptor of the folder for files in ``place``, whose last ``names`` are to be made.
+    """Open the folder for files in ``place``, whose last ``names`` are to be made.
 
     Raises ``NoSuchFile`` where it is not there and not to be made. An ``OSError`` in the block
     becomes ``StorageFailed``.
@@ -277,7 +279,7 @@ def _write(folder: int, name: str, content: Iterable[bytes]) -> None:
 
 
 def _publish(folder: int, draft: str, name: str) -> bool:
-    """Give the draft its name; ``False`` where that is taken, by whatever it may be."""
+    """Give the draft its name; return ``False`` where that is taken by anything."""
     try:
         os.link(draft, name, src_dir_fd=folder, dst_dir_fd=folder, follow_symlinks=False)
     except FileExistsError:

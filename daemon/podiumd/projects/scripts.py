@@ -1,6 +1,6 @@
 """The scripts of a ``package.json`` and the recipes of a ``justfile``, read from text. Pure.
 
-As with Makefiles no program is asked: whoever looks at a directory runs nothing of it.
+As with Makefiles no program is asked: looking at a directory runs nothing of it.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ _IMPORT = re.compile(r"""import\??\s+(?:'([^']+)'|"([^"$\\]+)")""")
 
 
 def package_scripts(text: str, beside: Collection[str]) -> tuple[str, list[Target]]:
-    """The package manager of a ``package.json`` and the scripts it names, at most 500.
+    """Parse the package manager of a ``package.json`` and the scripts it names, at most 500.
 
-    ``beside`` are the names of the files next to it: a lock file tells the manager, else the
-    field ``packageManager``, else it is npm. ``pre...`` and ``post...`` of another script are left
-    out, npm runs them with it. No scripts where the text is no such file.
+    ``beside`` are the names of the files next to it: a lock file shows the manager, else the field
+    ``packageManager``, else it is npm. ``pre...`` and ``post...`` of another script are left out,
+    npm runs them with it. There are no scripts where the text is no such file.
     """
     try:
         package = json.loads(text)
@@ -58,7 +58,7 @@ def _manager(package: dict[str, Any], beside: Collection[str]) -> str:
 
 
 def _callable(name: str) -> bool:
-    """Whether the name can be a word of a command line that is no option."""
+    """Return whether the name can be a word of a command line that is no option."""
     return 0 < len(name) <= 200 and not name.startswith("-") and name.isprintable()
 
 
@@ -71,9 +71,9 @@ def _one_line(text: str) -> str | None:
 
 
 def just_recipes(text: str, read: Read) -> list[Target]:
-    """The recipes of a ``justfile`` that need no argument, in order, each once, at most 500.
+    """Parse the recipes of a ``justfile`` that need no argument: in order, each once, at most 500.
 
-    Left out are private ones, and those of modules. The comment above a recipe describes it.
+    Private ones are left out, and those of modules. The comment above a recipe describes it.
     """
     found: dict[str, Target] = {}
     _just(text, read, found)
@@ -101,7 +101,7 @@ def _just(text: str, read: Callable[[str], Any], found: dict[str, Target]) -> No
 
 
 def _needs_nothing(rest: str) -> bool:
-    """Whether what follows a recipe's name is a colon after optional parameters only."""
+    """Return whether only optional parameters and a colon follow a recipe's name."""
     quote = ""
     word = ""
     for at, character in enumerate(rest):

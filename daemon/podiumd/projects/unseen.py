@@ -1,4 +1,4 @@
-"""Characters of a name that nobody sees, or that make it read otherwise than it is. Pure."""
+"""Characters of a name that are invisible, or that make it read otherwise than it is. Pure."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _BOUND: Final = frozenset("\u200c\u200d\ufe0f")
 
 
 def unseen(name: str) -> bool:
-    """Whether a name holds a character that cannot be seen, or turns the reading around."""
+    """Return whether a name holds a character that is invisible, or turns the reading around."""
     before = ""
     for character in name:
         strange = character in _FILLERS or unicodedata.category(character) in _CATEGORIES
@@ -31,6 +31,6 @@ def unseen(name: str) -> bool:
 
 
 def escaped(name: str) -> str:
-    """A name with its characters as ASCII, cut after 60 of them."""
+    """Escape a name to ASCII, cut after 60 characters."""
     shown = name[:60].encode("unicode_escape").decode("ascii")
     return f"'{shown}{'...' if len(name) > 60 else ''}'"

@@ -31,9 +31,10 @@ class Worktree(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def branch_name(session_name: str) -> str:
-    """The branch for a session's name: small letters, digits, ``_`` and single ``-``; maybe empty.
+    """Derive the branch for a session's name; maybe empty.
 
-    Letters with marks lose them; what has no such letter is left out. At most 60 characters.
+    It consists of small letters, digits, ``_`` and single ``-``. Letters with marks lose them;
+    characters without such a letter are left out. At most 60 characters.
     """
     plain = unicodedata.normalize("NFKD", session_name.casefold())
     kept = "".join(one for one in plain if not unicodedata.combining(one))
@@ -77,9 +78,9 @@ class Worktrees:
                 ) from None
 
     async def discard(self, worktree: Worktree) -> None:
-        """Remove a worktree that nobody has worked in, and its branch while it has no commit.
+        """Remove a worktree without work, and its branch while it has no commit.
 
-        Work that stands in it is kept: git refuses to remove it. Raises ``GitError``.
+        A worktree with work in it is kept: git refuses to remove it. Raises ``GitError``.
         """
         await _remove(worktree, force=False)
 

@@ -54,7 +54,7 @@ R = TypeVar("R")
 
 
 class Method(NamedTuple, Generic[Context]):
-    """One method: its parameters as a struct, its handler, how long it may take, and whether it
+    """A method: its parameters as a struct, its handler, how long it may take, and whether it
     ``reads`` alone."""
 
     name: str
@@ -90,10 +90,10 @@ def _never() -> bool:
 
 
 class Call(msgspec.Struct):
-    """One request, ready to run; that of one that is wrong returns the error.
+    """A request, ready to run; that of one that is wrong returns the error.
 
-    ``reads``: it does nothing but make its answer, and need not begin once ``gone`` says that
-    nobody will read it. To the library it is a ``Request``: it has the fields of that tuple, which
+    ``reads``: it does nothing but make its answer, and need not begin once ``gone`` says that no
+    client will read it. To the library it is a ``Request``: it has the fields of that tuple, which
     is slower to make.
     """
 
@@ -106,7 +106,7 @@ class Call(msgspec.Struct):
 
     @property
     def size(self) -> int:
-        """How many requests it is."""
+        """Return how many requests it is."""
         return 1
 
     async def run(self, context: Any, gone: Callable[[], bool] = _never) -> bytes | None:
@@ -114,7 +114,7 @@ class Call(msgspec.Struct):
         return None if self.reads and gone() else await self.answer(context)
 
     async def answer(self, context: Any) -> bytes | None:
-        """Run it, whoever reads what it returns."""
+        """Run the request and return its answer, also where the client is gone."""
         result = await call_method(cast(Request, self), context, self.handler)
         if self.id is NOID:
             return None
@@ -138,7 +138,7 @@ class Batch(msgspec.Struct):
 
     @property
     def size(self) -> int:
-        """How many requests it is."""
+        """Return how many requests it is."""
         return len(self.calls)
 
     async def run(self, context: Any, gone: Callable[[], bool] = _never) -> bytes | None:
@@ -159,7 +159,7 @@ class Batch(msgspec.Struct):
                     nursery.start_soon(run_one, index, call)
                 elif gathered < self.most_bytes:
                     await run_one(index, call)
-                    await trio.lowlevel.checkpoint()  # a long batch must not hold up everybody
+                    await trio.lowlevel.checkpoint()  # a long batch must not hold up the others
                 elif call.id is not NOID:
                     answers[index] = _failure(call.id, _batch_is_full(self.most_bytes))
         return _joined([answer for answer in answers if answer is not None])
@@ -200,13 +200,13 @@ class Adapter(Generic[Context]):
     def read(self, line: bytes | bytearray) -> Call | Batch:
         """Decode one line; what is wrong with it becomes a call that answers so."""
         try:
-            line.decode()  # members that nobody knows are skipped as they are
+            line.decode()  # unknown members are skipped as they are
         except UnicodeDecodeError as error:
             return _unreadable(error)
         return self._read_batch(line) if line.lstrip()[:1] == b"[" else self._read_one(line)
 
     def refuse(self, work: Call | Batch, refusal: PodiumError) -> bytes:
-        """The answer of a line that is not run at all; empty where none is expected."""
+        """Return the answer of a line that is not run at all; empty where none is expected."""
         calls = work.calls if isinstance(work, Batch) else [work]
         error = _error(refusal.code, refusal.message, refusal.told)
         answers = [_failure(call.id, error) for call in calls if call.id is not NOID]
@@ -260,7 +260,7 @@ class _Near:
         self._looked = False
 
     def hint(self, name: str, known: Iterable[str]) -> str:
-        """The end of a sentence about ``name``; nothing where it has looked before."""
+        """Return the end of a sentence about ``name``; empty where it has looked before."""
         if self._looked:
             return ""
         self._looked = True
@@ -306,7 +306,7 @@ def _unfit(method: Method[Any], envelope: _Envelope, near: _Near | None) -> Call
 
 
 def notification(method: str, params: Any) -> bytes:
-    """A notification's line; an event that many are told is written once for all of them.
+    """Write a notification's line; an event for many clients is written once for all of them.
 
     Raises TypeError or ValueError for what JSON cannot say.
     """
@@ -317,12 +317,12 @@ def notification(method: str, params: Any) -> bytes:
 
 @cache
 def _opening(method: str) -> bytes:
-    """A notification's line up to its parameters."""
+    """Return a notification's line up to its parameters."""
     return b'{"jsonrpc":"2.0","method":%b,"params":' % _encode(method)
 
 
 def error_line(code: int, message: str, data: RefusalData | None = None) -> bytes:
-    """An error's line for a client whose request could not even be read (id null)."""
+    """Return an error's line for a client whose request could not even be read (id null)."""
     return _failure(None, _error(code, message, data))
 
 
@@ -331,12 +331,12 @@ def _failure(id: Any, error: Any) -> bytes:
 
 
 def _joined(answers: list[bytes]) -> bytes | None:
-    """The answer of a batch, from those of its entries."""
+    """Join the answers of a batch's entries to its answer."""
     return b"[" + b",".join(answer[:-1] for answer in answers) + b"]\n" if answers else None
 
 
 def _guarded(method: Method[Any]) -> Callable[[Any, Any], Awaitable[Any]]:
-    """The handler as the library calls it; no exception text leaves it."""
+    """Wrap the handler for the library; no exception text leaves it."""
     handler = method.handler
 
     async def guarded(context: Any, params: msgspec.Struct) -> Any:
@@ -383,8 +383,10 @@ def _refused(id: Any, code: int, message: str, data: RefusalData | None = None) 
 
 
 def _refused_at_length(id: Any, error: Callable[[], Any]) -> Call:
-    """Answer with words that take a while to find, a millisecond where somebody wants it so: they
-    are looked for when it is this request's turn, once others have had theirs."""
+    """Answer with words that take a while to find, a millisecond where a client wants it so.
+
+    They are looked for when it is this request's turn, once others have had theirs.
+    """
 
     async def refuse(context: Any) -> Any:
         await trio.lowlevel.checkpoint()

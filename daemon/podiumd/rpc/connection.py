@@ -1,4 +1,4 @@
-"""One client: its requests in, its answers and feeds out, and an end that loses neither."""
+"""A client's connection: requests in, answers and feeds out, and an end that loses neither."""
 
 from __future__ import annotations
 
@@ -57,8 +57,11 @@ class Connection:
         followers: Callable[[], int],
         sender: Sender,
     ) -> None:
-        """``followers`` tells how many connections of the server have feeds; ``sender`` sends for
-        all of them."""
+        """Take a connected socket.
+
+        ``followers`` returns how many connections of the server have feeds; ``sender`` sends for
+        all of them.
+        """
         self._socket = sock
         self._adapter = adapter
         self._service = service
@@ -85,24 +88,26 @@ class Connection:
             await self._run()
 
     def end_if_gone(self) -> bool:
-        """Whether the client is gone for good, and not only done with asking: then what still
-        waits for it is given up."""
+        """Give up what still waits for a client that is gone for good.
+
+        Return whether it is, and has not only stopped asking.
+        """
         if self._is_gone():
             self._serving.cancel()
         return self._serving.cancel_called
 
     def _is_gone(self) -> bool:
-        """Whether nobody will read another answer."""
+        """Return whether the client will read no further answer."""
         return any(events & select.POLLHUP for _, events in self._look.poll(0))
 
     @property
     def follows(self) -> bool:
-        """Whether it has a feed, or is about to."""
+        """Return whether it has a feed, or is about to."""
         return bool(self._feeds)
 
     @property
     def idle(self) -> bool:
-        """Whether it follows nothing and waits for nothing; ``heard_at`` tells since when."""
+        """Return whether it follows nothing and waits for nothing; ``heard_at`` is since when."""
         return not (self._feeds or self._waiting or self._handling)
 
     def give_way(self) -> None:
@@ -125,8 +130,11 @@ class Connection:
             writing.cancel_scope.cancel()
 
     def drain(self, params: Stopping) -> None:
-        """The daemon stops: tell the client, take no more requests, and end when those in hand
-        are done and the feeds, which the service ends, have told everything."""
+        """Notify the client that the daemon stops, and take no more requests.
+
+        The connection ends when those in hand are done and the feeds, which the service ends, have
+        sent everything.
+        """
         self._draining = self._feeds_over = True
         self._take_no_more(STOPPING.name, params)
 
@@ -197,7 +205,7 @@ class Connection:
             self._info.on_request()
             if work.pace == "waiting":
                 self._run_beside(work)
-                if self._outbox.full:  # of refusals, or of answers that nobody reads
+                if self._outbox.full:  # of refusals, or of answers that are not read
                     await self._outbox.room()
                 continue
             if work.pace == "ordered":
@@ -303,7 +311,7 @@ class Connection:
     async def _pass_on(self, subscription: Subscription, method: str) -> None:
         """Send every event; a fault of the feed ends the connection.
 
-        What can be told at once is sent by whoever tells it, as long as the client keeps up: then
+        Lines that are ready are sent in the publisher's task, as long as the client keeps up: then
         no task wakes for it.
         """
 

@@ -1,4 +1,4 @@
-"""What a handler may use: the service, the daemon's own particulars, and feeds to its client."""
+"""Context of a handler: the service, the daemon's own particulars, and feeds to its client."""
 
 from __future__ import annotations
 
@@ -33,19 +33,19 @@ class NoGateway:
     """The ``GatewayControl`` of a daemon that has no gateway."""
 
     def status(self) -> GatewayStatus:
-        """It is off."""
+        """Return the status of a gateway that is off."""
         return GatewayStatus(enabled=False, url=None, clients=0, problem=None, warning=None)
 
     async def pair(self, name: str | None, png: bool) -> Pairing:
-        """Raises Refused."""
+        """Refuse to pair: there is no gateway. Raises Refused."""
         raise Refused("This daemon has no gateway, so no phone could reach it.")
 
     def devices(self) -> list[Device]:
-        """None."""
+        """Return an empty list: no devices are paired."""
         return []
 
     async def revoke(self, device: str) -> None:
-        """Raises NotFound."""
+        """Refuse to revoke: there is no such device. Raises NotFound."""
         raise NotFound("device", device, f"There is no paired device '{device}'.")
 
 
@@ -57,7 +57,7 @@ class SettingsControl(Protocol):
     def limits(self) -> LimitsInForce: ...
     def retention(self) -> RetentionInForce: ...
     async def reload(self) -> Reloaded:
-        """Raises ``ConfigError`` and ``PlaceError``."""
+        """Read the configuration anew. Raises ``ConfigError`` and ``PlaceError``."""
         ...
 
 
@@ -69,19 +69,19 @@ class NoSettings:
         return ConfigurationStatus(path=None, problem=None, pending=(), restart="", warnings=())
 
     def document(self) -> Configuration:
-        """Nor anything to tell of it."""
+        """Return the configuration without any settings."""
         return Configuration(**asdict(self.status()), values=())
 
     def limits(self) -> LimitsInForce:
-        """Those that hold without a file."""
+        """Return the limits that hold without a file."""
         return limits_of(Config())
 
     def retention(self) -> RetentionInForce:
-        """What is kept without a file."""
+        """Return the retention that holds without a file."""
         return RetentionInForce(**asdict(Config().retention))
 
     async def reload(self) -> Reloaded:
-        """Raises Refused."""
+        """Refuse to reload: there is no configuration file. Raises Refused."""
         raise Refused("This daemon has no configuration file.")
 
 
@@ -90,19 +90,20 @@ def _nothing() -> None:
 
 
 async def no_tools(token: str, text: str, delivery: str | None) -> Reply:
-    """The ``tools`` of a daemon whose turns serve none. Raises Refused."""
+    """Refuse an agent's message, as the ``tools`` of a daemon whose turns serve none. Raises
+    Refused."""
     raise Refused(REFUSED)
 
 
 @dataclass(frozen=True, kw_only=True)
 class DaemonInfo:
-    """What ``daemon.status`` says beside the service, and how the daemon is asked to stop.
+    """Particulars of the daemon for ``daemon.status`` beside the service, and the request to stop.
 
     ``started_at`` is RFC 3339; ``request_shutdown`` returns at once, its caller gets its answer.
     ``voice`` makes text of speech. ``tools`` answers agents
-    (``podiumd.runtime.tool_access.ToolAccess.message``). ``on_request`` is told of every line that
-    a client sends.
-    ``service`` is the service manager that runs the daemon: ``systemd``, ``launchd`` or none.
+    (``podiumd.runtime.tool_access.ToolAccess.message``). ``on_request`` is called at every line
+    that a client sends. ``service`` is the service manager that runs the daemon: ``systemd``,
+    ``launchd`` or none.
     """
 
     version: str
@@ -158,7 +159,7 @@ class RequestContext:
         self._host.close_feed(method, about)
 
     def answered(self) -> None:
-        """The answer is on its way: feeds opened by the line may speak. The next may run."""
+        """Mark the answer as on its way: feeds opened by the line may speak; the next may run."""
         if self._answered is not None:
             self._answered.set()
             self._answered = None

@@ -6,13 +6,14 @@ import msgspec
 
 
 class RpcLimits(msgspec.Struct, frozen=True, kw_only=True):
-    """What one daemon grants its local clients.
+    """Limits of one daemon for its local clients.
 
     Attributes:
         connections: at once; a person's shells, scripts and phones are far fewer.
-        followers: connections that may have feeds; the others are kept for who asks and answers.
+        followers: connections that may have feeds; the others are kept for clients that ask and
+            answer.
         line_bytes: of one request line; beyond it the connection ends.
-        batch_entries: requests in one batch; more would hold up everybody else.
+        batch_entries: requests in one batch; more would hold up all other clients.
         batch_bytes: of answers that one batch may gather; its further requests are refused.
         requests: of one connection that may wait at once, each a task.
         entries: requests that the batches of one connection which are at work may have together.

@@ -65,7 +65,7 @@ def _remove_dead(path: Path, uid: int) -> None:
 
 
 def _answers(path: Path) -> bool:
-    """Whether something listens there that does not hold our lock (a service manager, say)."""
+    """Return whether something without our lock listens there (a service manager, say)."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
         probe.setblocking(False)
         try:

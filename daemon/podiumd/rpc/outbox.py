@@ -1,4 +1,4 @@
-"""What clients have still to read: written at once where possible, else by a task."""
+"""Unread output of clients: written at once where possible, else by a task."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ _OUTBOXES_TOGETHER: Final = 64  # sent without a pause, 0.3 ms; then the others 
 
 
 class Sender:
-    """Sends what outboxes were given since it last had its turn.
+    """Send what outboxes were given since it last had its turn.
 
-    One task for all of them: many who are told the same wake it once, and whatever has happened
-    until its turn comes leaves together.
+    One task for all of them: many outboxes with the same lines wake it once, and all that has
+    happened until its turn comes leaves together.
     """
 
     def __init__(self) -> None:
@@ -40,10 +40,10 @@ class Sender:
 
 
 class Outbox:
-    """Sends whole lines over a non-blocking socket without ever blocking the caller.
+    """Send whole lines over a non-blocking socket without ever blocking the caller.
 
-    Whoever adds a lot asks ``full`` and waits for ``room``; ``limit`` is in bytes. ``sender`` sends
-    for it while its socket takes all, then its own task does.
+    A caller that adds a lot asks ``full`` and waits for ``room``; ``limit`` is in bytes. ``sender``
+    sends for it while its socket takes all, then its own task does.
     """
 
     def __init__(self, sock: socket.socket, limit: int, sender: Sender) -> None:

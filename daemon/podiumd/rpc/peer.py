@@ -1,4 +1,4 @@
-"""Who is at the other end of a Unix socket, as the kernel says."""
+"""The peer of a Unix socket, as the kernel reports it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ _LOCAL_PEERCRED: Final = 1
 
 
 def peer_uid(sock: socket.socket, platform: str = sys.platform) -> int:
-    """The user id of the process that connected. Raises OSError when the kernel cannot tell."""
+    """Return the user id of the process that connected. Raises OSError when the kernel does not
+    know it."""
     if platform == "darwin":
         credentials = sock.getsockopt(_SOL_LOCAL, _LOCAL_PEERCRED, _XUCRED_BYTES)
         return int(_XUCRED.unpack_from(credentials)[1])

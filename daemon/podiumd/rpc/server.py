@@ -27,7 +27,7 @@ _RESOURCE_PAUSE_SECONDS: Final = 0.1
 
 
 class RpcServer:
-    """What runs behind ``serve_rpc``; ``stop`` is for whoever started it."""
+    """The server that runs behind ``serve_rpc``; the task that started it calls ``stop``."""
 
     def __init__(
         self,
@@ -53,13 +53,14 @@ class RpcServer:
 
     @property
     def connections(self) -> int:
-        """How many clients are connected."""
+        """Return how many clients are connected."""
         return len(self._connections)
 
     def stop(self, turns: Literal["leave", "interrupt"] = "leave") -> None:
-        """Close the listener; tell clients ``daemon.stopping``; let requests in hand finish and
-        feeds, which the service ends, tell everything, both within the drain time. ``serve_rpc``
-        returns when that is done.
+        """Close the listener and send clients ``daemon.stopping``.
+
+        Requests in hand finish, and feeds, which the service ends, send everything, both within the
+        drain time. ``serve_rpc`` returns when that is done.
 
         ``turns`` is for the clients: what becomes of turns that run.
         """
@@ -82,7 +83,7 @@ class RpcServer:
         async with trio.open_nursery() as nursery:
             with self._accepting:
                 await self._accept(nursery)
-            self._listener.close()  # whoever comes now is not kept waiting for an answer
+            self._listener.close()  # a client that comes now is not kept waiting for an answer
             for connection in tuple(self._connections):
                 connection.drain(Stopping(turns=self._turns))
             nursery.cancel_scope.deadline = trio.current_time() + self._limits.drain_seconds
@@ -139,9 +140,12 @@ class RpcServer:
         return False
 
     def _has_room(self) -> bool:
-        """Whether one more may come. A client that has gone, and whose request still waits for an
-        agent or a person, takes no room from those who are there, and the one that has been idle
-        for longest makes room: the socket knows no keys by which to tell who matters."""
+        """Return whether one more client may come, and make room for it.
+
+        A client that has gone, and whose request still waits for an agent or a person, takes no
+        room from those who are there, and the one that has been idle for longest makes room: the
+        socket has no keys that would show which client matters.
+        """
         most = self._limits.connections
         if len(self._connections) < most:
             return True
@@ -180,5 +184,5 @@ async def serve_rpc(
     """
     listener.setblocking(False)
     server = RpcServer(service, info, listener, limits or RpcLimits(), own_uid())
-    task_status.started(server)  # whoever connects before the first accept waits in the queue
+    task_status.started(server)  # early connections wait in the queue for the first accept
     await server.run()

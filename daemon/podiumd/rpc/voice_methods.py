@@ -50,20 +50,20 @@ Ctx = RequestContext
 
 
 class SpeechUnavailable(AgentUnavailable):
-    """Nothing can be read, or said, as things stand; ``words`` say why and what to do."""
+    """Speech is not available as things stand; ``words`` are the reason and what to do."""
 
     def __init__(self, reason: str, words: str) -> None:
         PodiumError.__init__(self, words, RefusalData(agent="voice", reason=reason, fix=words))
 
 
 def state_of(voice: Voice | None) -> wire.SpeechStatus:
-    """What ``daemon.status`` says of voice."""
+    """Return the state of speech for ``daemon.status``."""
     return _OFF if voice is None else voice.speech.status()
 
 
 @contextmanager
 def _refusals(parameter: str) -> Iterator[None]:
-    """The refusals of speech in the words of the protocol. Raises ``PodiumError``."""
+    """Raise the refusals of speech in the words of the protocol. Raises ``PodiumError``."""
     try:
         yield
     except api.SpeechUnavailable as reason:
@@ -119,7 +119,7 @@ async def _transcribe(context: Ctx, params: wire.Transcribe) -> wire.Transcribed
 
 
 def _language(given: str | None) -> str | None:
-    """The code of what is asked for. Raises ``InvalidParameter`` for a language nobody reads."""
+    """Return the code of a requested language. Raises ``InvalidParameter`` for an unknown one."""
     code = code_of(given)
     if given is not None and code is None:
         words = f"'language': '{given}' is not known; expected one of: {KNOWN}."
@@ -145,7 +145,7 @@ def _decoded(audio: str) -> bytes:
 
 
 async def _terms(context: Ctx, session_id: str | None) -> tuple[str, ...]:
-    """What to listen for in a session. Raises ``NotFound``."""
+    """Return the terms to expect in a session. Raises ``NotFound``."""
     if session_id is None:
         return ()
     await context.service.sessions_get(session_id)
@@ -196,7 +196,7 @@ async def _listening(
 
 async def _start(context: Ctx, params: wire.OpenMicrophone) -> wire.Microphone:
     voice = _voice(context)
-    voice.speaker.stop()  # somebody else speaks now
+    voice.speaker.stop()  # a person speaks now
     request = UtteranceRequest(
         id=params.utterance_id or str(uuid.uuid4()),
         owner=OWNER,
@@ -282,7 +282,7 @@ async def _progress(
 
 
 async def _install(context: Ctx, params: wire.InstallModel) -> wire.SpeechModel:
-    """How far it is comes before the answer; it goes on when its client has gone."""
+    """Install a model and report progress before the answer; go on when its client has gone."""
     speech, name = _speech(context), params.name
     known = [row.name for row in await _models(context, Nothing())]
     if name not in known:

@@ -1,5 +1,5 @@
-"""What edges (RPC, gateway) hand to the service and get from it beside what ``podiumd.wire`` has:
-requests with what only a gateway asks for, and feeds."""
+"""The types that edges (RPC, gateway) exchange with the service beside those of ``podiumd.wire``:
+requests with fields for a gateway alone, and feeds."""
 
 from __future__ import annotations
 
@@ -39,17 +39,16 @@ class StartRun(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
 
 class SendPrompt(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Parameters of ``sessions.prompt``, and what only a gateway asks for.
+    """Parameters of ``sessions.prompt``, and fields for a gateway alone.
 
     ``new_session_id``: the id that a new session is to have. ``system_prompt`` is added to the
     agent's own. ``if_busy = "deliver"``: words for a recipe go into its turn or its next prompt,
-    words for a session that a prompt holds wait in line. An agent that does
-    not take words into its turn is waited for briefly: they are stored, and ``delivery`` is
-    "next prompt". Words for a session whose run is in a conversation go to the agent of its
-    phase, whatever ``if_busy`` says: ``delivery`` is "phase" or "steered", and ``uuid`` theirs.
-    ``permission_mode`` is the agent's own word for how much a prompt of its own may
-    do unasked; ``None``: as the agent is configured. ``script``: as in ``StartRun``, for a prompt
-    of its own.
+    words for a session that a prompt holds wait in line. An agent that does not take words into its
+    turn is waited for briefly: they are stored, and ``delivery`` is "next prompt". Words for a
+    session whose run is in a conversation go to the agent of its phase, with any ``if_busy``:
+    ``delivery`` is "phase" or "steered", and ``uuid`` theirs. ``permission_mode`` is the agent's
+    own word for how much a prompt of its own may do unasked; ``None``: as the agent is configured.
+    ``script``: as in ``StartRun``, for a prompt of its own.
     """
 
     text: str
@@ -77,8 +76,8 @@ class OpenQuestion(msgspec.Struct, frozen=True):
 
 
 class Subscription(Protocol):
-    """A live feed. ``start`` is the cursor it begins after; iterate it for events. ``about``
-    names the one thing it tells of, where a client can end the feed by that name, else is empty.
+    """A live feed. ``start`` is the cursor it begins after; iterate it for events. ``about`` names
+    its one subject, where a client can end the feed by that name, else is empty.
 
     The iteration ends by itself after ``run.ended`` (a run's feed) or when the daemon stops.
     Transient ``turn.output`` and ``snapshot`` events come in between, without ``seq`` and ``pos``.
@@ -110,7 +109,7 @@ class GatewayControl(Protocol):
     def status(self) -> GatewayStatus: ...
 
     async def pair(self, name: str | None, png: bool) -> Pairing:
-        """A new device, its key told here only; with ``png`` also that as a picture."""
+        """Pair a new device; its key is returned only here, with ``png`` also as a picture."""
         ...
 
     def devices(self) -> list[Device]: ...

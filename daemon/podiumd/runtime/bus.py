@@ -1,7 +1,7 @@
-"""What happens, handed to everyone who follows: as it stands to who waits for it and can take it,
+"""Distribution of events to all followers: directly to one that waits for them and can take them,
 else into bounded queues.
 
-A queue that overflows is thrown away, and its follower told so: it goes on from the store.
+A queue that overflows is thrown away, and its follower is notified: it goes on from the store.
 """
 
 from __future__ import annotations
@@ -26,9 +26,12 @@ QUEUE_EVENTS = 1024
 
 
 class Output(msgspec.Struct, frozen=True):
-    """What is told and never stored: words of an agent while it works, where a conversation
-    stands. ``number`` is that of ``Recent``, 0 where it is not kept there; ``again``: a daemon
-    before this one may have told it."""
+    """A transient event, never stored: words of an agent while it works, or the state of a
+    conversation.
+
+    ``number`` is that of ``Recent``, 0 where it is not kept there; ``again``: a daemon before this
+    one may have sent it.
+    """
 
     run_id: str
     event: Event
@@ -44,15 +47,15 @@ Item = Heard | Output
 
 
 class Wish(NamedTuple):
-    """What a follower is told: of one run or all, of some types or all; ``again``: also what a
-    daemon before this one may have told already."""
+    """The events that a follower wants: of one run or all, of some types or all; ``again``: also
+    those that a daemon before this one may have sent already."""
 
     run_id: str | None = None
     types: frozenset[str] | None = None
     again: bool = False
 
     def of(self, items: Sequence[Item]) -> Sequence[Item]:
-        """Those of the items that are wanted, in their order."""
+        """Select the wanted items, in their order."""
         return [item for item in items if self._has(item)]
 
     def _has(self, item: Item) -> bool:
@@ -64,7 +67,7 @@ class Wish(NamedTuple):
 
 
 class Burst:
-    """What happened together and the same followers are told: its lines are put together once."""
+    """The simultaneous events for the same followers: their lines are built once."""
 
     def __init__(self, items: Sequence[Item]) -> None:
         self.items = items
@@ -73,7 +76,7 @@ class Burst:
         self._lines: dict[str, bytes | None] = {}
 
     def lines(self, method: str, write: Callable[[str, Event], bytes]) -> bytes | None:
-        """All events as ``write`` makes a line of one; ``None``: one has to be read for first."""
+        """Build the lines of all events by ``write``; ``None``: one has to be read for first."""
         if method not in self._lines:
             self._lines[method] = self._written(method, write)
         return self._lines[method]
@@ -89,7 +92,7 @@ class Burst:
 
 
 class Follower:
-    """One follower's bounded queue.
+    """The bounded queue of one follower.
 
     ``lagged``: it is to go on from the store. ``missed``: something transient may have been lost.
     """
@@ -133,8 +136,8 @@ class Follower:
 
 
 class Bus:
-    """Hands every durable fact and every transient output to the followers; ``recent`` is what
-    agents have told lately."""
+    """Distributor of every durable fact and every transient output to the followers; ``recent``
+    holds the latest output of agents."""
 
     def __init__(self) -> None:
         self.recent = Recent()
@@ -182,6 +185,6 @@ class Bus:
                 del self._followers[wish]
 
     def close(self) -> None:
-        """The daemon stops: every feed comes to its end."""
+        """Close every feed: the daemon stops."""
         for follower in self._all():
             follower.close()

@@ -1,4 +1,4 @@
-"""What every part of the runtime shares: the store, the bus, the clock, agents and leases."""
+"""The shared parts of the runtime: the store, the bus, the clock, agents and leases."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class Context(msgspec.Struct, frozen=True, kw_only=True):
     """The runtime's surroundings.
 
     ``agents`` may be exchanged for turns that start later. ``state`` is the daemon's STATE
-    directory; ``retention`` and ``limits`` tell what holds at this moment. ``tool_access`` lets
+    directory; ``retention`` and ``limits`` return what holds at this moment. ``tool_access`` lets
     agents reach the tools of their turn from outside; ``names`` are those of recipes' sessions.
     """
 
@@ -74,9 +74,9 @@ class Context(msgspec.Struct, frozen=True, kw_only=True):
     names: RunNames = msgspec.field(default_factory=RunNames)
 
     def turn_directory(self, turn_id: str) -> Path:
-        """Where the files of a turn are: its FIFO, spool and error output."""
+        """Return the directory of a turn's files: its FIFO, spool and error output."""
         return self.state / "turns" / turn_id
 
     def check_log(self, run_id: str, name: str) -> Path:
-        """The file that holds all the output of a check."""
+        """Return the file that holds all the output of a check."""
         return self.state / "checks" / run_id / f"{name}.log"

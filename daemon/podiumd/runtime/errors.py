@@ -31,7 +31,7 @@ class PodiumError(Exception):
 
     @property
     def told(self) -> RefusalData | None:
-        """The data; ``None`` where there is nothing in it."""
+        """Return the data; ``None`` where there is nothing in it."""
         return None if self.data == RefusalData() else self.data
 
 
@@ -154,7 +154,7 @@ class Overloaded(PodiumError):
 
 @contextmanager
 def full_disk_refused() -> Iterator[None]:
-    """What a full disk did not let us begin is refused, and can be asked for again.
+    """Turn a full disk into a refusal of work that has not begun; it can be requested again.
 
     Raises ``Overloaded``.
     """

@@ -13,7 +13,7 @@ from podiumd.wire.runs import Run
 
 
 class Heard:
-    """A stored fact in the queues of those who follow, and its event once somebody asks."""
+    """A stored fact in the queues of followers, and its event once one is needed."""
 
     __slots__ = ("_event", "_making", "fact", "run_id", "type")
 
@@ -25,13 +25,13 @@ class Heard:
         self._making: trio.Lock | None = None
 
     def at_once(self) -> Event | None:
-        """The public event, the same for all; ``None``: the run has to be read for it first."""
+        """Build the public event, the same for all; ``None``: the run must be read first."""
         if self._event is None and self.type != RUN_ENDED:
             self._event = _event(self.fact)
         return self._event
 
     async def event(self, store: Store) -> Event:
-        """The public event."""
+        """Build the public event, and read the run where it needs it."""
         event = self.at_once()
         if event is not None:
             return event
@@ -44,7 +44,7 @@ class Heard:
 
 
 async def to_event(store: Store, stored: StoredFact) -> Event:
-    """The public ``event`` of a stored fact that one alone is told."""
+    """Build the public ``event`` of a stored fact for a single receiver."""
     return await Heard(stored).event(store)
 
 

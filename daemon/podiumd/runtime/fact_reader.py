@@ -20,7 +20,7 @@ from podiumd.wire import views
 from podiumd.wire.runs import Run, Visit, WholeRun
 
 SHOWN_FAULTS = 5
-"""Of the facts that cannot be read, and of those that do not follow, how many are named."""
+"""Number of facts that are named, of those that cannot be read and of those that do not follow."""
 
 
 PAGE = 256
@@ -35,8 +35,8 @@ class Loaded(msgspec.Struct, frozen=True):
 
 
 class _Log(msgspec.Struct, frozen=True):
-    """What can be read of a run's facts; ``lost`` are the numbers of those that cannot, ``why``
-    says so of each."""
+    """The readable facts of a run; ``lost`` are the numbers of the others, ``why`` gives the reason
+    for each."""
 
     facts: list[StoredFact]
     lost: list[int]
@@ -83,7 +83,7 @@ def _folded(
             yield row, state
 
 
-# What the fold says of a fact without those that it rests on.
+# Errors of the fold on a fact without those that it rests on.
 _DOES_NOT_FOLLOW = (
     AssertionError,
     AttributeError,
@@ -100,7 +100,7 @@ def _shortened(words: list[str]) -> list[str]:
 
 
 async def _read(store: Store, run_id: str) -> _Log:
-    """All facts of a run that can be read, and what is wrong with the others."""
+    """Read all facts of a run that can be read, and what is wrong with the others."""
     log = _Log([], [], [])
     after: int | None = 0
     while after is not None:
@@ -116,19 +116,22 @@ async def _read(store: Store, run_id: str) -> _Log:
 
 
 async def facts_of(store: Store, run_id: str) -> list[f.AnyFact]:
-    """The facts of a run, as far as its log can be read."""
+    """Read the facts of a run, as far as its log can be read."""
     return [f.decode(bytes(row.data)) for row in (await _read(store, run_id)).facts]
 
 
 async def turn_ids(store: Store, *run_ids: str) -> list[str]:
-    """The turns of runs, in order, as far as their logs can be read."""
+    """List the turns of runs, in order, as far as their logs can be read."""
     intended = await store.of_type(run_ids, "turn.intended")
     return [str(msgspec.json.decode(row.data)["turn_id"]) for row in intended]
 
 
 async def summary(store: Store, row: RunRow) -> Run | None:
-    """The public ``run`` of a row. One that was damaged, or says too little, is made up for from
-    the run's facts; ``None`` when these are lost as well."""
+    """Build the public ``run`` of a row.
+
+    One that was damaged, or holds too little, is made up for from the run's facts; ``None`` when
+    these are lost as well.
+    """
     found = run_of(row)
     if found is None:
         loaded = await load(store, row.run_id)
@@ -137,7 +140,7 @@ async def summary(store: Store, row: RunRow) -> Run | None:
 
 
 async def whole(store: Store, row: RunRow) -> WholeRun | None:
-    """The same with what grows with its steps, its history and its sessions."""
+    """Build the ``run`` of a row with what grows with its steps: its history and its sessions."""
     found = run_of(row)
     sessions = UNSET if found is None else found.sessions
     if found is None or sessions is UNSET:  # of the first release, or of one that cannot go on
@@ -149,16 +152,19 @@ async def whole(store: Store, row: RunRow) -> WholeRun | None:
 
 
 async def whole_of(store: Store, state: RunState) -> WholeRun:
-    """The public ``run`` of a state, with what grows with its steps: the sessions it has had, and
-    how each visit of a step ended, which is read from the facts."""
+    """Build the public ``run`` of a state, with what grows with its steps.
+
+    That is the sessions it has had, and how each visit of a step ended, which is read from the
+    facts.
+    """
     run = views.run_view(state)
     history = await _visits(store, state.start.run_id)
-    # What is stored may be ahead of the state, and is never behind it.
+    # The stored visits may be ahead of the state, and are never behind it.
     return whole_run(run, tuple(state.sessions), history[: state.edges])
 
 
 async def _visits(store: Store, run_id: str) -> tuple[Visit, ...]:
-    """How each visit of a run's steps ended, in order, as far as its log can be read."""
+    """List how each visit of a run's steps ended, in order, as far as its log can be read."""
     found: list[Visit] = []
     seq = 0
     while page := await store.events_of(run_id, frozenset({"edge.taken"}), seq, PAGE):

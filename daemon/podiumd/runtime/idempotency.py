@@ -19,14 +19,14 @@ Token = tuple[str, str, str]
 
 
 def words_uuid(run_id: str, token: Token | None) -> str:
-    """The uuid of words that go into a run: a client token's are the same each time."""
+    """Derive the uuid of words that go into a run: a client token's are the same each time."""
     if token is None:
         return str(uuid.uuid4())
     return str(uuid.uuid5(uuid.NAMESPACE_OID, "\n".join((run_id, *token))))
 
 
 def _digest(request: msgspec.Struct) -> str:
-    """What is not given is left out: the next release may know more parameters."""
+    """Compute the digest of a request's given parameters: the next release may know more."""
     given = {
         key: value for key, value in msgspec.structs.asdict(request).items() if value is not None
     }
@@ -42,8 +42,8 @@ class Used(msgspec.Struct, frozen=True):
 
 
 class Tokens:
-    """The client tokens in use. A client that sends its request again before it has heard of the
-    first waits until that one has started its run, and gets the same."""
+    """The client tokens in use. A client that repeats its request before it got the first's
+    response waits until that one has started its run, and gets the same."""
 
     def __init__(self, context: Context) -> None:
         self._context = context

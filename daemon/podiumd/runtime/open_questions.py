@@ -13,7 +13,7 @@ from podiumd.store.facts import Store
 
 
 def open_questions(live: Sequence[RunActor]) -> list[OpenQuestion]:
-    """What runs ask just now, the oldest first."""
+    """List the open questions of runs, the oldest first."""
     found = [(actor.state, question) for actor in live for question in actor.state.open_questions]
     found.sort(key=lambda pair: pair[1].opened_at)
     return [
@@ -25,7 +25,7 @@ def open_questions(live: Sequence[RunActor]) -> list[OpenQuestion]:
 async def find_question(
     store: Store, live: Sequence[RunActor], question_id: str
 ) -> tuple[RunActor, str]:
-    """The run that asks, and the question's full id.
+    """Find the run that asks, and the question's full id.
 
     Raises:
         NotFound: there is none, or more than one.

@@ -1,7 +1,8 @@
-"""What the turns of each run have told lately: agents' words and activity, which are never stored.
+"""The latest output of each run's turns: agents' words and activity, which are never stored.
 
-Who begins to follow in the middle of a turn is told it in its place among the facts, and so is
-who lagged behind. Kept in memory and bounded; what is lost with it is in the turn's report.
+A client that begins to follow in the middle of a turn gets it in its place among the facts, and so
+does one that lagged behind. Kept in memory and bounded; output that is lost with it is in the
+turn's report.
 """
 
 from __future__ import annotations
@@ -17,14 +18,14 @@ from podiumd.wire.event import Event
 from podiumd.wire.events import TurnOutput
 
 MOST_PIECES = 2048
-"""Of one run."""
+"""Pieces of one run."""
 
 MOST_CHARACTERS = 256 * 1024
-"""Of one run."""
+"""Characters of one run."""
 
 MOST_RUNS = 32
-"""Those that told something last, ended ones among them: who starts a run begins to follow it a
-moment later."""
+"""Runs with the latest output, ended ones among them: a client that starts a run begins to follow
+it a moment later."""
 
 
 _number = attrgetter("number")
@@ -36,9 +37,9 @@ def _place(piece: Piece) -> int:
 
 
 class Piece(msgspec.Struct):
-    """One output. ``number`` counts all outputs from 1; ``after`` is the last fact of the run
-    before it, ``None`` while this daemon has stored none; ``again``: a daemon before this one may
-    have told it."""
+    """A piece of output. ``number`` counts all outputs from 1; ``after`` is the last fact of the
+    run before it, ``None`` while this daemon has stored none; ``again``: a daemon before this one
+    may have sent it."""
 
     number: int
     after: int | None
@@ -67,7 +68,7 @@ class _Run:
         self._characters += piece.size
         while len(self.pieces) > MOST_PIECES or self._characters > MOST_CHARACTERS:
             gone = self._drop()
-            # Of an earlier turn all is kept or nothing: its report says the rest in one piece.
+            # An earlier turn is kept whole or not at all: its report has the rest in one piece.
             while self.pieces and self.pieces[0].turn_id == gone.turn_id != piece.turn_id:
                 self._drop()
 
@@ -78,7 +79,7 @@ class _Run:
 
 
 class Recent:
-    """What is kept of all runs. ``count`` is the number of the newest output."""
+    """The kept output of all runs. ``count`` is the number of the newest output."""
 
     def __init__(self) -> None:
         self.count = 0
@@ -86,7 +87,7 @@ class Recent:
         self._facts: dict[str, int] = {}
 
     def keep(self, run_id: str, event: Event, output: TurnOutput, *, again: bool = False) -> Piece:
-        """Keep an event that is told now, and what it tells."""
+        """Keep an event that is sent now, and its output."""
         self.count += 1
         piece = Piece(self.count, self._facts.get(run_id), event, output, again)
         run = self._runs.pop(run_id) if run_id in self._runs else _Run()
@@ -97,7 +98,7 @@ class Recent:
         return piece
 
     def stored(self, run_id: str, seq: int, *, last: bool) -> None:
-        """Note a fact that is told now; ``last``: the run is over."""
+        """Note a fact that is sent now; ``last``: the run is over."""
         if run_id not in self._facts and run_id in self._runs:
             for piece in self._runs[run_id].pieces:
                 piece.after = seq - 1 if piece.after is None else piece.after
@@ -106,7 +107,7 @@ class Recent:
             del self._facts[run_id]
 
     def before(self, run_id: str, seq: int) -> int:
-        """The number of the last output that was told before fact ``seq``; 0: there is none."""
+        """Return the number of the last output that was sent before fact ``seq``; 0: none."""
         kept = self._runs[run_id].pieces if run_id in self._runs else ()
         found = bisect_left(kept, seq, key=_place)
         return kept[found - 1].number if found else 0
@@ -114,8 +115,11 @@ class Recent:
     def pieces(
         self, run_id: str, told: int, before: int | None, *, below: int | None = None
     ) -> list[Piece]:
-        """The outputs after number ``told`` and before number ``below``: those before fact
-        ``before``, or all (``None``). Costs what it returns, not what is kept."""
+        """List the outputs after number ``told`` and before number ``below``.
+
+        These are those before fact ``before``, or all (``None``). Costs what it returns, not what
+        is kept.
+        """
         if run_id not in self._runs:
             return []
         kept = self._runs[run_id].pieces

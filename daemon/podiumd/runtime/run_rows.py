@@ -28,8 +28,10 @@ _REQUIRED = [field.name for field in fields(StoredRun) if field.required]
 
 
 def row_of(state: RunState) -> RunRow:
-    """The run as it stands, for lists, and for whoever asks when it is over. It is written with
-    every decision, so it must not grow with them."""
+    """Build the row of a run as it stands, for lists and for queries once it is over.
+
+    It is written with every decision, so it must not grow with them.
+    """
     view = views.run_view(state)
     if state.exit is None:
         view = replace(view, ctx=UNSET)
@@ -48,8 +50,11 @@ def row_of(state: RunState) -> RunRow:
 
 
 def run_of(row: RunRow) -> StoredRun | None:
-    """The run of a row; ``None`` where the row is damaged, or of an earlier release and has not
-    what is needed: then the run's facts have to tell."""
+    """Decode the run of a row.
+
+    ``None`` where the row is damaged, or of an earlier release and lacks what is needed: then the
+    run's facts are read.
+    """
     if not row.intact:
         return None
     try:
@@ -59,7 +64,7 @@ def run_of(row: RunRow) -> StoredRun | None:
 
 
 def _of_earlier_release(found: dict[str, Any]) -> StoredRun | None:
-    """An earlier release did not know every field: what it does not tell is null."""
+    """Convert a row of an earlier release, which lacks fields: missing ones are null."""
     known = {**dict.fromkeys(_REQUIRED), **found, "name": named_row(found)}
     try:
         return msgspec.convert(known, StoredRun)
@@ -68,5 +73,5 @@ def _of_earlier_release(found: dict[str, Any]) -> StoredRun | None:
 
 
 def whole_run(run: Run, sessions: tuple[str, ...], history: tuple[Visit, ...]) -> WholeRun:
-    """A run with what grows with its steps."""
+    """Add to a run what grows with its steps."""
     return WholeRun(**{**asdict(run), "sessions": sessions, "history": history})

@@ -66,16 +66,17 @@ MOST_LISTED = 50
 """Prompts that have not ended which the status lists, the oldest; all are counted."""
 
 ANSWER_BYTES = 64 * 1024
-"""Of an answer and its note: both go to the agent in one line, once for each of its questions."""
+"""Bytes of an answer and its note: both go to the agent in one line, once for each of its
+questions."""
 
 COMPACT = "/compact"
-"""What the agent takes as the order to sum its session up."""
+"""Prompt that the agent takes as the order to sum its session up."""
 
 _ORCHESTRATION = "orchestration.enabled"
 
 
 class Service:
-    """What the edges call."""
+    """The functions that the edges call."""
 
     def __init__(
         self,
@@ -176,8 +177,10 @@ class Service:
         return views.run_view(actor.state)
 
     async def get_run(self, run_id: str, *, settled: bool = False) -> Run:
-        """The run; ``settled``: with all that has been told of it, if the disk takes its time
-        too. Raises ``NotFound``."""
+        """Return the run. Raises ``NotFound``.
+
+        ``settled``: with all that has been sent of it, even if the disk is slow.
+        """
         run_id = await self._runs.resolve(run_id)
         actor = self._runs.get(run_id)
         if actor is not None:
@@ -189,8 +192,11 @@ class Service:
         return found
 
     async def standing_run(self, run_id: str) -> tuple[Run, int]:
-        """The run with all that has been told of it, and the number of the last event in that: what
-        is told up to there is older. Raises ``NotFound``."""
+        """Return the run with all that its events have reported, and the number of the last of
+        them.
+
+        An event up to that number is older. Raises ``NotFound``.
+        """
         actor = self._runs.get(await self._runs.resolve(run_id))
         if actor is None:  # it is over: nothing newer comes
             return await self.get_run(run_id), sys.maxsize
@@ -198,8 +204,10 @@ class Service:
         return views.run_view(state), actor.last_seq
 
     async def whole_run(self, run_id: str) -> WholeRun:
-        """The run with what grows with its steps, its history and its sessions. Raises
-        ``NotFound``."""
+        """Return the run with what grows with its steps, its history and its sessions.
+
+        Raises ``NotFound``.
+        """
         run_id = await self._runs.resolve(run_id)
         store, actor = self._context.store, self._runs.get(run_id)
         if actor is not None:
@@ -266,8 +274,11 @@ class Service:
         return views.run_view(await actor.stopped())
 
     async def steer(self, run_id: str, text: str, seconds: float | None = None) -> Steered:
-        """Hand words to a run. Where the agent has not said within ``seconds`` that it has them,
-        they are queued too: they are stored."""
+        """Hand words to a run.
+
+        Where the agent has not confirmed them within ``seconds``, they are queued too: they are
+        stored.
+        """
         actor = await self._live(run_id)
         try:
             state = await steer(actor, text, seconds=seconds)

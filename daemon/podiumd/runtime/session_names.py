@@ -1,4 +1,4 @@
-"""What sessions are called that a recipe began: by recipe and task, not by their first prompt.
+"""The names of sessions that a recipe began: by recipe and task, not by their first prompt.
 
 A session that was there before its first recipe keeps its own name, and so does one that a person
 has named.
@@ -22,7 +22,7 @@ READ_AT_ONCE = 5000
 
 
 class Named(NamedTuple):
-    """What a session is called by the first run in it, and since when."""
+    """The name of a session by the first run in it, and since when."""
 
     name: str
     since: str
@@ -37,11 +37,14 @@ class RunNames:
         self._lock = trio.Lock()
 
     def learn(self, state: RunState) -> None:
-        """A run of this daemon is where it is now."""
+        """Learn the session name of a run of this daemon from its state now."""
         self._learn(state, state.session_id)
 
     def adopt(self, state: RunState) -> None:
-        """A run of an earlier daemon goes on: its row does not tell the sessions it has had."""
+        """Learn all session names of a run of an earlier daemon, which goes on.
+
+        Its row does not hold the sessions it has had.
+        """
         for session_id in state.sessions:
             self._learn(state, session_id)
 
@@ -52,7 +55,7 @@ class RunNames:
             self._names[session_id] = Named(name, state.started_at)
 
     async def of(self, store: Store) -> dict[str, Named]:
-        """The names by session."""
+        """Return the names by session."""
         async with self._lock:
             if not self._read:
                 rows = await store.runs(limit=READ_AT_ONCE, kind="recipe")
@@ -65,7 +68,7 @@ class RunNames:
 
 
 def _of_rows(rows: list[RunRow]) -> dict[str, Named]:
-    """The first run of each session names it; ``rows`` begin with the newest."""
+    """Name each session after its first run; ``rows`` begin with the newest."""
     found: dict[str, Named] = {}
     for row in rows:
         run = run_of(row)

@@ -1,4 +1,4 @@
-"""Who may use the tools of a turn from outside of the daemon: whoever has the turn's token.
+"""Access to the tools of a turn from outside of the daemon, by the turn's token.
 
 A token is made for one turn, given to its agent alone, and good while that turn goes on, over a
 restart of the daemon too. Nothing but its SHA-256 is kept: in memory, and in the turn's directory
@@ -57,7 +57,7 @@ class Pace:
         self._at = trio.current_time()
 
     def take(self, count: int) -> None:
-        """Raises ``Overloaded`` where there were too many of late."""
+        """Count calls against the pace. Raises ``Overloaded`` where there were too many of late."""
         now = trio.current_time()
         self._left = min(self._burst, self._left + (now - self._at) * self._per_second)
         self._at = now
@@ -100,19 +100,19 @@ class ToolAccess:
         return token
 
     def environment(self, token: str) -> dict[str, str]:
-        """What the server of the tools, ``podium mcp``, is to find in its environment."""
+        """Build the environment of the tools' server, ``podium mcp``."""
         return {TOKEN: token, SOCKET: str(self._socket)}
 
     def server(self, token: str) -> ToolsServer:
-        """How an agent is to start the server of its tools. The token is in no argument."""
+        """Build the start of the server of an agent's tools. The token is in no argument."""
         return ToolsServer(command=(*client_command(), "mcp"), environment=self.environment(token))
 
     @contextmanager
     def open(self, directory: Path, served: Sequence[ToolSpec], use: UseTool) -> Iterator[None]:
-        """Serve who has the token of the turn whose directory this is; nobody, if none was made.
+        """Serve the holder of the token of the turn in ``directory``; serve none, if none was made.
 
-        Whoever waits for ``use`` at the end is told to try again: the turn may only have been let
-        go by a daemon that stops.
+        A caller that waits for ``use`` at the end gets the answer to try again: the turn may only
+        have been let go by a daemon that stops.
         """
         digest = _stored(directory)
         if digest is None:
@@ -171,7 +171,7 @@ class ToolAccess:
         if self._wrong is None:
             self._wrong = Pace(burst=20, per_second=2)
         self._wrong.take(1)
-        # Of a turn that begins, is taken up or comes to its end just now.
+        # It is of a turn that begins, is taken up or comes to its end just now.
         for stored in map(_stored, going_on):
             if stored is not None and hmac.compare_digest(stored, digest):
                 raise Overloaded("The turn's tools are not open at this moment.", AGAIN_MS)
@@ -188,7 +188,7 @@ async def _answer(turn: _OpenTurn, part: dict[str, Any] | mcp.Call, source: str)
 
 
 def client_command() -> tuple[str, ...]:
-    """How the client that belongs to this daemon is started, from any directory."""
+    """Return the command of the client that belongs to this daemon, from any directory."""
     script = Path(sys.executable).with_name("podium")
     if script.exists():
         return (str(script),)

@@ -25,10 +25,10 @@ _OURS: Final = ("PODIUM_HOME", "PODIUM_SOCKET", "PODIUM_CONFIG", "CODEX_HOME")
 
 
 def captured(environ: Mapping[str, str], agents: Iterable[ConfiguredAgent]) -> dict[str, str]:
-    """The variables for the service, by name: all that any of the agents is given, or needs the
-    daemon to have. The ssh agent's socket is
-    taken only where it will be the same after the next login. A variable of two lines is not
-    taken: no unit could hold it.
+    """Return the variables for the service, by name: all that any agent gets, or needs there.
+
+    The ssh agent's socket is taken only where it will be the same after the next login. A variable
+    of two lines is not taken: no unit could hold it.
     """
     given: dict[str, str] = {}
     own = [*_OURS]
@@ -63,7 +63,7 @@ def _lasts(name: str, value: str, environ: Mapping[str, str]) -> bool:
 
 
 def shown(text: str, variables: Mapping[str, str]) -> str:
-    """A file's text for people: values of secret variables are not in it."""
+    """Mask the values of secret variables in a file's text, for people."""
     for name, value in variables.items():
         if is_secret_name(name) and value:
             for form in {value, value.replace("\\", "\\\\").replace('"', '\\"')}:

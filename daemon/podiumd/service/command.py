@@ -132,7 +132,7 @@ def _change(options: argparse.Namespace, situation: Situation, manager: ServiceM
 
 
 def _check(action: str, situation: Situation, manager: ServiceManager) -> None:
-    """Raises ``StepFailed`` where the action has no sense."""
+    """Refuse an action that makes no sense here. Raises ``StepFailed``."""
     if situation.silent and action not in ("uninstall", "stop"):
         raise StepFailed(_unreachable(situation, manager))
     if action == "install":
@@ -148,7 +148,7 @@ def _check(action: str, situation: Situation, manager: ServiceManager) -> None:
 
 
 def _unreachable(situation: Situation, manager: ServiceManager) -> str:
-    """That nothing was done, why, and the two ways on."""
+    """Explain that nothing was done, why, and the two ways on."""
     whose = {"systemd": "systemd's user manager", "launchd": "launchd's graphical session"}
     way = {
         "systemd": "log in as this user itself (su, sudo and most containers open no session)",
@@ -183,7 +183,7 @@ def _report(
 
 
 def _notes(situation: Situation, manager: ServiceManager, pid: int) -> list[str]:
-    """What no unit can settle, and a person has to know."""
+    """List notes for a person on what no unit can settle."""
     path = situation.variables.get("PATH")
     notes = [
         f"Note: the agent '{program}' was not found on PATH. Install it and then the service "

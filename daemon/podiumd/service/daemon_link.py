@@ -17,11 +17,11 @@ _CHUNK: Final = 65536
 
 
 class NoDaemon(Exception):
-    """Nothing answers there; the text says how that shows."""
+    """Signal that nothing answers there; the text gives the sign of it."""
 
 
 class DaemonLink:
-    """One connection. Raises ``NoDaemon`` where nothing answers within ``seconds``, a call."""
+    """A connection. Raises ``NoDaemon`` where nothing answers within ``seconds``, a call."""
 
     def __init__(self, path: Path, seconds: float) -> None:
         self._sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
@@ -62,7 +62,7 @@ class DaemonLink:
 
 
 def is_listening(path: Path) -> bool:
-    """Whether a connect would be taken, by a daemon or by whoever holds its socket."""
+    """Return whether a connect would be accepted, by a daemon or by the holder of its socket."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
         probe.setblocking(False)
         return probe.connect_ex(os.fspath(path)) not in _NOBODY
@@ -83,7 +83,7 @@ if sys.platform == "darwin":
                 self._gone = True
 
         def wait(self, seconds: float) -> bool:
-            """Whether it is gone within ``seconds``."""
+            """Wait at most ``seconds``; return whether the process is gone."""
             return self._gone or bool(self._queue.control(None, 1, seconds))
 
 else:
@@ -98,5 +98,5 @@ else:
                 self._watch = None
 
         def wait(self, seconds: float) -> bool:
-            """Whether it is gone within ``seconds``."""
+            """Wait at most ``seconds``; return whether the process is gone."""
             return self._watch is None or bool(select.select([self._watch], [], [], seconds)[0])

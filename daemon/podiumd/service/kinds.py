@@ -1,4 +1,4 @@
-"""What every service manager can be asked to do."""
+"""The actions of every service manager."""
 
 from __future__ import annotations
 
@@ -11,29 +11,34 @@ from podiumd.service.situation import Situation
 
 
 class ServiceManager(Protocol):
-    """One kind of service manager. It decides the steps; a ``Runner`` does or prints them."""
+    """A kind of service manager. It decides the steps; a ``Runner`` does or prints them."""
 
     name: Literal["systemd", "launchd"]
 
     def files(self, situation: Situation) -> tuple[Path, ...]:
-        """Every file that an installation may have made; the first is there if it is installed."""
+        """List every file of an installation; the first is there if it is installed."""
 
     def texts(self, situation: Situation) -> dict[Path, str]:
-        """What ``install`` writes, the service first."""
+        """Build the files that ``install`` writes, the service first."""
 
     def question(self, situation: Situation) -> Command:
-        """A command that succeeds where the service manager can be reached, and changes nothing."""
+        """Return a command that succeeds where the service manager can be reached.
+
+        It changes nothing.
+        """
 
     def install(self, situation: Situation, runner: Runner) -> None:
         """Install it, or bring what is installed up to date; turns go on. A daemon that runs
         already is stopped only when nothing but the start is left to do."""
 
     def undo(self, situation: Situation, runner: Runner) -> None:
-        """What follows an ``install`` that failed: all is as it was."""
+        """Restore all as it was, after an ``install`` that failed."""
 
     def uninstall(self, situation: Situation, runner: Runner) -> None:
-        """Interrupt the turns, stop it, and take everything back, whatever of it is there; also
-        where the service manager is silent."""
+        """Interrupt the turns, stop it, and take back all that is there.
+
+        Works also where the service manager is silent.
+        """
 
     def start(self, situation: Situation, runner: Runner) -> None:
         """Start what is installed."""
@@ -46,7 +51,7 @@ class ServiceManager(Protocol):
 
 
 def manager_for(platform: str = sys.platform) -> ServiceManager:
-    """The service manager of a platform."""
+    """Return the service manager of a platform."""
     if platform == "darwin":
         from podiumd.service.launchd import Launchd
 

@@ -16,12 +16,12 @@ class Launchd:
     name: Literal["systemd", "launchd"] = "launchd"
 
     def files(self, situation: Situation) -> tuple[Path, ...]:
-        """The property list, and the log of what is said before the daemon's own is open."""
+        """List the property list, and the log for output before the daemon's own is open."""
         agents = situation.home / "Library" / "LaunchAgents"
         return agents / property_list.FILE, _early_log(situation)
 
     def texts(self, situation: Situation) -> dict[Path, str]:
-        """The property list."""
+        """Build the property list."""
         file, early_log = self.files(situation)
         gateway = situation.gateway
         text = property_list.agent(
@@ -34,11 +34,14 @@ class Launchd:
         return {file: text}
 
     def question(self, situation: Situation) -> Command:
-        """Who is logged in over SSH alone has no graphical session, in which agents are loaded."""
+        """Return the question whether there is a graphical session, in which agents are loaded.
+
+        A person logged in over SSH alone has none.
+        """
         return ("launchctl", "print", _domain(situation))
 
     def install(self, situation: Situation, runner: Runner) -> None:
-        """An agent that is loaded is stopped (its turns go on) and loaded anew."""
+        """Install the agent; a loaded one is stopped (its turns go on) and loaded anew."""
         ((file, text),) = self.texts(situation).items()
         situation.try_program(runner)
         runner.make_directory(file.parent)
@@ -52,7 +55,7 @@ class Launchd:
         runner.await_answer()
 
     def undo(self, situation: Situation, runner: Runner) -> None:
-        """What was loaded before is loaded again."""
+        """Undo an install; an agent that was loaded before is loaded again."""
         file, _ = self.files(situation)
         _launchctl(runner, "bootout", _service(situation), tolerate=True)
         runner.put_back()
@@ -60,7 +63,7 @@ class Launchd:
             _launchctl(runner, "bootstrap", _domain(situation), str(file), tolerate=True)
 
     def uninstall(self, situation: Situation, runner: Runner) -> None:
-        """Nothing of it stays; what the daemon knows (STATE) does."""
+        """Remove the installation; the daemon's data (STATE) stays."""
         file, early_log = self.files(situation)
         self.stop(situation, runner)
         runner.remove(file)
@@ -80,7 +83,7 @@ class Launchd:
         _launchctl(runner, "bootout", _service(situation), tolerate=True)
 
     def restart(self, situation: Situation, runner: Runner) -> None:
-        """launchd holds the socket meanwhile: nobody is refused."""
+        """Restart the daemon; launchd holds the socket meanwhile, so no client is refused."""
         runner.stop_daemon("leave")
         _launchctl(runner, "kickstart", _service(situation))
         runner.await_answer()

@@ -16,8 +16,8 @@ _SECONDS: Final = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
 
 
 class Line(NamedTuple):
-    """One line: when, how grave, and the text for people. ``ts`` and ``level`` are empty where
-    it is no line of the log: what the interpreter said before there was one."""
+    """A line: time, severity, and the text for people. ``ts`` and ``level`` are empty where it is
+    no line of the log: output of the interpreter before there was one."""
 
     ts: str
     level: str
@@ -71,9 +71,9 @@ def since(words: str, now: datetime) -> datetime:
 
 
 def chosen(lines: Iterable[str], level: str, after: datetime | None) -> Iterator[Line]:
-    """The lines that are at least as grave as ``level`` and not older than ``after``.
+    """Yield the lines that are at least as grave as ``level`` and not older than ``after``.
 
-    What is no line of the log belongs to the one before it; at the beginning it is shown.
+    A line that is not of the log belongs to the one before it; at the beginning it is shown.
     """
     least = LEVELS.index(level)
     bound = "" if after is None else after.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.000Z")

@@ -1,4 +1,4 @@
-"""Where the daemon's log is read from: the journal under systemd, else the file in STATE."""
+"""The source of the daemon's log: the journal under systemd, else the file in STATE."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class NoLog(Exception):
 
 
 def journal(after: datetime | None, *, follow: bool) -> tuple[str, ...]:
-    """The program that prints the lines of the service from the journal."""
+    """Build the command that prints the service's lines from the journal."""
     span = ["--lines", str(MOST_LINES)] if after is None else [f"--since=@{int(after.timestamp())}"]
     return (
         "journalctl",
@@ -38,7 +38,7 @@ def journal(after: datetime | None, *, follow: bool) -> tuple[str, ...]:
 
 
 def tail(file: Path, after: datetime | None, *, follow: bool) -> tuple[str, ...]:
-    """The program that prints the lines of a file. Raises ``NoLog``."""
+    """Build the command that prints the lines of a file. Raises ``NoLog``."""
     if not file.exists():
         raise NoLog(f"There is no log at {file}: no daemon has run here yet.")
     lines = str(MOST_LINES) if after is None else "+1"
@@ -48,7 +48,7 @@ def tail(file: Path, after: datetime | None, *, follow: bool) -> tuple[str, ...]
 
 @contextmanager
 def lines_of(argv: tuple[str, ...], environ: Mapping[str, str]) -> Iterator[Iterator[str]]:
-    """The lines that a program prints; it is ended when the context is left."""
+    """Yield the lines that a program prints; it is ended when the context is left."""
     process = subprocess.Popen(
         argv,
         env=dict(environ),

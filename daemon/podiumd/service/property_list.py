@@ -22,8 +22,11 @@ def agent(
     early_log: Path,
     gateway: tuple[str, int] | None = None,
 ) -> str:
-    """The property list. ``early_log`` takes what is said before the daemon's own log is open;
-    ``gateway`` is the host and port that launchd is to hold for it."""
+    """Build the property list.
+
+    ``early_log`` takes output before the daemon's own log is open; ``gateway`` is the host and port
+    that launchd is to hold for it.
+    """
     shipped: dict[str, Any] = plistlib.loads(template("launchd", FILE).encode())
     sockets: dict[str, Any] = {"rpc": {"SockPathName": str(socket), "SockPathMode": 0o600}}
     if gateway is not None:

@@ -225,20 +225,20 @@ class Preview(Runner):
                 self._tell(f"    {line}".rstrip())
 
     def make_directory(self, path: Path, mode: int = 0o755) -> None:
-        """As the ``Runner`` would."""
+        """Print the step that the ``Runner`` would do."""
         self._step(f"make the directory {path} ({mode:04o}), if it is missing")
 
     def write(self, path: Path, text: str, mode: int) -> None:
-        """As the ``Runner`` would."""
+        """Print the step that the ``Runner`` would do."""
         self._step(f"write {path} ({mode:04o})")
         self._texts.append((path, text))
 
     def remove(self, path: Path) -> None:
-        """As the ``Runner`` would."""
+        """Print the step that the ``Runner`` would do."""
         self._step(f"remove {path}")
 
     def remove_empty(self, path: Path) -> None:
-        """As the ``Runner`` would."""
+        """Print the step that the ``Runner`` would do."""
         self._step(f"remove the directory {path}, if it is empty")
 
     def run(
@@ -248,7 +248,7 @@ class Preview(Runner):
         tolerate: bool = False,
         environment: Mapping[str, str] | None = None,
     ) -> None:
-        """As the ``Runner`` would."""
+        """Print the step that the ``Runner`` would do."""
         alone = " in the environment of the service" if environment is not None else ""
         self._step(f"run{alone}: {shlex.join(argv)}{' (it may fail)' if tolerate else ''}")
 
@@ -260,14 +260,14 @@ class Preview(Runner):
         meanwhile: Command = (),
         tolerate: bool = False,
     ) -> None:
-        """As the ``Runner`` would."""
+        """Print the step that the ``Runner`` would do."""
         which = "a daemon that runs without the service" if only_stray else "the daemon"
         how = "its turns go on" if turns == "leave" else "its turns are interrupted"
         first = f", meanwhile {shlex.join(meanwhile)}" if meanwhile else ""
         self._step(f"stop {which}, if one runs ({how}){first}")
 
     def await_answer(self) -> None:
-        """As the ``Runner`` would."""
+        """Print the step that the ``Runner`` would do."""
         self._step("wait until the daemon answers")
 
     def _step(self, words: str) -> None:
@@ -285,7 +285,7 @@ def _named_files() -> Iterator[None]:
 
 
 def _write(path: Path, data: bytes, mode: int) -> None:
-    """All of the new text or all of the old, and never open to others."""
+    """Write all of the new text or none of it, in a file never open to others."""
     descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
         with os.fdopen(descriptor, "wb") as file:

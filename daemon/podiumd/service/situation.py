@@ -1,4 +1,4 @@
-"""What the steps depend on: this machine, this person, this installation of Podium."""
+"""The facts that the steps depend on: this machine, this person, this installation of Podium."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Situation:
 
     @property
     def variables(self) -> dict[str, str]:
-        """The environment of the service."""
+        """Build the environment of the service."""
         found = captured(self.environ, self.agents)
         found |= {name: self.environ[name] for name in self.settings}
         for name in ("PODIUM_HOME", "PODIUM_SOCKET"):
@@ -57,10 +57,10 @@ class Situation:
 
 
 def program_of_this_installation() -> tuple[str, ...]:
-    """How to start the daemon that this process belongs to: an upgrade in place keeps it right.
+    """Return the command that starts this process's daemon: an upgrade in place keeps it right.
 
-    The interpreter is named as it was called, not where its link leads: that is what makes it
-    this environment's.
+    The interpreter is named as it was called, not where its link leads: that is what makes it this
+    environment's.
     """
     script = Path(sys.executable).with_name("podiumd")
     if script.is_file():

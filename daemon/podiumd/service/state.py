@@ -1,4 +1,4 @@
-"""How the service is just now, in the words of its service manager."""
+"""The current state of the service, in the words of its service manager."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class State:
     lingering: bool | None = None
 
     def as_json(self) -> dict[str, Any]:
-        """The same as plain data."""
+        """Return the state as plain data."""
         return asdict(self)
 
 
@@ -69,7 +69,7 @@ def look(manager: ServiceManager, situation: Situation) -> State:
 
 
 def is_current(manager: ServiceManager, situation: Situation, file: Path) -> bool:
-    """Whether ``install`` would write the same file, its environment aside."""
+    """Return whether ``install`` would write the same file, its environment aside."""
     wanted = manager.texts(situation)[file]
     return _without_environment(file.read_text("utf-8")) == _without_environment(wanted)
 
@@ -83,7 +83,7 @@ def _without_environment(text: str) -> object:
 
 
 def lingering(situation: Situation) -> bool | None:
-    """Whether systemd keeps this person's services when they log out."""
+    """Ask whether systemd keeps this person's services when they log out."""
     said = _ask(
         ("loginctl", "show-user", situation.user, "--property=Linger", "--value"),
         situation.environ,
@@ -92,7 +92,7 @@ def lingering(situation: Situation) -> bool | None:
 
 
 def silence(manager: ServiceManager, situation: Situation) -> str:
-    """What the service manager says in place of an answer; nothing where it answers."""
+    """Return the service manager's output in place of an answer; nothing where it answers."""
     argv = manager.question(situation)
     try:
         done = _run(argv, situation.environ)
@@ -144,7 +144,7 @@ def _number(text: str | None) -> int | None:
 
 
 def _ask(argv: tuple[str, ...], environ: Mapping[str, str]) -> str:
-    """What a program prints; nothing where it fails or is not there."""
+    """Return a program's output; nothing where it fails or is not there."""
     try:
         done = _run(argv, environ)
     except (OSError, subprocess.TimeoutExpired):

@@ -19,7 +19,7 @@ _WANTED: Final = {
 
 
 def unit_directory(situation: Situation) -> Path:
-    """Where the person's own units are."""
+    """Return the directory of the person's own units."""
     chosen = situation.environ.get("XDG_CONFIG_HOME", "")
     base = Path(chosen) if chosen.startswith("/") else situation.home / ".config"
     return base / "systemd" / "user"
@@ -31,12 +31,12 @@ class Systemd:
     name: Literal["systemd", "launchd"] = "systemd"
 
     def files(self, situation: Situation) -> tuple[Path, ...]:
-        """The service, then its sockets."""
+        """List the service, then its sockets."""
         directory = unit_directory(situation)
         return tuple(directory / name for name in (units.SERVICE, *_SOCKETS))
 
     def texts(self, situation: Situation) -> dict[Path, str]:
-        """The units that ``install`` writes, the service first."""
+        """Build the units that ``install`` writes, the service first."""
         texts = {
             units.SERVICE: units.service(situation.program, situation.variables),
             units.SOCKET: units.socket(situation.places.socket),
@@ -47,11 +47,14 @@ class Systemd:
         return {unit_directory(situation) / name: text for name, text in texts.items()}
 
     def question(self, situation: Situation) -> Command:
-        """Without a bus of its own a user manager cannot be told anything."""
+        """Return the question for a user manager; without a bus it takes no command."""
         return ("systemctl", "--user", "show", "--property=Version")
 
     def install(self, situation: Situation, runner: Runner) -> None:
-        """The sockets go down for a moment: systemd opens none of a service that runs."""
+        """Install the units.
+
+        The sockets go down for a moment: systemd opens none of a service that runs.
+        """
         directory = unit_directory(situation)
         texts = self.texts(situation)
         names = [path.name for path in texts]
@@ -72,7 +75,7 @@ class Systemd:
         runner.await_answer()
 
     def undo(self, situation: Situation, runner: Runner) -> None:
-        """What was there before runs again; what was not is neither enabled nor running."""
+        """Undo an install: earlier units run again; new ones are neither enabled nor running."""
         present = _present(situation, (*_SOCKETS, units.SERVICE))
         new = [path.name for path in self.texts(situation) if path.name not in present]
         _each(runner, "stop", new, tolerate=True)
@@ -83,7 +86,7 @@ class Systemd:
         _each(runner, "start", present, tolerate=True)
 
     def uninstall(self, situation: Situation, runner: Runner) -> None:
-        """Nothing of it stays; what the daemon knows (STATE) does."""
+        """Remove the installation; the daemon's data (STATE) stays."""
         directory = unit_directory(situation)
         present = _present(situation, (units.SERVICE, *_SOCKETS))
         self._stop(situation, runner, tolerate=True)
@@ -107,7 +110,7 @@ class Systemd:
         runner.await_answer()
 
     def stop(self, situation: Situation, runner: Runner) -> None:
-        """The sockets first, so that no client starts the next daemon."""
+        """Stop the sockets first, so that no client starts the next daemon."""
         self._stop(situation, runner, tolerate=False)
 
     def _stop(self, situation: Situation, runner: Runner, *, tolerate: bool) -> None:
@@ -121,7 +124,7 @@ class Systemd:
         _each(runner, "stop", present, tolerate=tolerate)
 
     def restart(self, situation: Situation, runner: Runner) -> None:
-        """The sockets stay: nobody is refused."""
+        """Restart the service; the sockets stay, so no client is refused."""
         _systemctl(runner, "restart", units.SERVICE)
         runner.await_answer()
 

@@ -8,5 +8,5 @@ from importlib.resources import files
 
 @cache
 def template(folder: str, name: str) -> str:
-    """The text of a shipped file; ``folder`` is ``systemd`` or ``launchd``."""
+    """Read a shipped file; ``folder`` is ``systemd`` or ``launchd``."""
     return files("podiumd").joinpath("_data", folder, name).read_text(encoding="utf-8")

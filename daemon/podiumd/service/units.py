@@ -42,7 +42,7 @@ def _put(text: str, key: str, lines: Sequence[str]) -> str:
 
 
 def _plain(text: str) -> str:
-    """A value that is taken as it stands, but for specifiers."""
+    """Escape a value's specifiers; it is taken as it stands otherwise."""
     return text.replace("%", "%%")
 
 
@@ -52,8 +52,11 @@ def _quoted(text: str) -> str:
 
 
 def _command(words: Sequence[str]) -> str:
-    """A command line. A program's own path may hold no quote or backslash, and in it alone ``$``
-    begins no variable; a shell that becomes the program takes it as any other word."""
+    """Build a command line.
+
+    A program's own path may hold no quote or backslash, and in it alone ``$`` begins no variable; a
+    shell that becomes the program takes it as any other word.
+    """
     program, *options = words
     if any(mark in program for mark in "\"'\\$"):
         program, options = "/bin/sh", ["-c", 'exec "$0" "$@"', *words]

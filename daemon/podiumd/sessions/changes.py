@@ -1,7 +1,7 @@
-"""Which sessions changed: for whoever keeps a list of them in step.
+"""Changed sessions, for clients that keep a list of them in step.
 
-A listener has no queue: it has the set of the sessions that changed since it last asked, so it
-may be as slow as it likes.
+A listener has no queue: it has the set of the sessions that changed since it last asked, so it may
+be as slow as it likes.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import trio
 
 
 class Listener:
-    """One who wants to know; see ``SessionChanges.listen``."""
+    """A listener to changes; see ``SessionChanges.listen``."""
 
     def __init__(self) -> None:
         self._changed: set[str] = set()
@@ -34,7 +34,7 @@ class Listener:
 
 
 class SessionChanges:
-    """Tells every listener of every session that is new, grew, was rewritten or went."""
+    """Notify every listener of every session that is new, grew, was rewritten or went."""
 
     def __init__(self) -> None:
         self._listeners: set[Listener] = set()

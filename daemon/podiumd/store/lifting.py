@@ -29,7 +29,7 @@ from podiumd.tools.failpoints import failpoint
 
 _MEGABYTE = 1_000_000
 _MORE = 1.1
-"""What the lifted copy may take of the size that the old one has: it has more indexes."""
+"""Size of the lifted copy at most, as a share of the old one's: it has more indexes."""
 _SPARE = 16 * _MEGABYTE
 _SLOWEST = 5 * _MEGABYTE
 """Bytes a second that a disk is trusted with: copied, read again, indexed and synced."""
@@ -45,8 +45,8 @@ def lift(
     """Put a lifted copy in the place of the database, which stays as ``facts.db.schema-N``.
 
     Parameters: ``connection`` writes to the database, in autocommit mode, and is closed here.
-    ``on_lift`` is told how many seconds it may take.
-    Raises ``StoreUnreadable``, ``OSError``, ``sqlite3.Error``; the database is then as it was.
+    ``on_lift`` is called with the seconds that it may take. Raises ``StoreUnreadable``,
+    ``OSError``, ``sqlite3.Error``; the database is then as it was.
     """
     draft, version = beside(path, ".new"), schema_version(connection)
     remove_database(draft)

@@ -1,4 +1,4 @@
-"""The states of transcripts that were read from the store, for as long as nobody writes them.
+"""Cache of the states of transcripts, read from the store, as long as no task writes them.
 
 A run asks for that of its session before each turn.
 """
@@ -26,7 +26,7 @@ class Marks:
     async def get(
         self, session_id: str, read: Callable[[], Awaitable[bytes | None]]
     ) -> bytes | None:
-        """The mark of a session, which is ``read`` where it is not known."""
+        """Return the mark of a session, which is ``read`` where it is not known."""
         if session_id in self._known:
             self._known[session_id] = self._known.pop(session_id)
             return self._known[session_id]

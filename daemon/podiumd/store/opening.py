@@ -36,9 +36,9 @@ def open_facts(
 ) -> sqlite3.Connection:
     """Open ``facts.db`` for writing, made or lifted to the newest schema as needed.
 
-    Parameters: ``directory`` is STATE. ``on_lift`` is told how many seconds it may take to lift a
-    database of an earlier release, which stays as ``facts.db.schema-N``: that release can open it.
-    Raises ``StoreUnreadable``, ``StoreTooNew``.
+    Parameters: ``directory`` is STATE. ``on_lift`` is called with the seconds that it may take to
+    lift a database of an earlier release, which stays as ``facts.db.schema-N``: that release can
+    open it. Raises ``StoreUnreadable``, ``StoreTooNew``.
     """
     path = directory / FACTS_NAME
     with _named_errors(path):

@@ -39,7 +39,7 @@ class Readers:
             try:
                 result = query(connection)
             except BaseException:
-                # Whatever it was, the next query begins with a connection of its own.
+                # After any error the next query begins with a connection of its own.
                 connection.close()
                 raise
         except DATABASE_ERRORS as error:

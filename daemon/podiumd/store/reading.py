@@ -32,7 +32,7 @@ _NEWEST = 2**63 - 1
 
 
 class _Bad(Exception):
-    """Why a row cannot be used."""
+    """The reason why a row cannot be used."""
 
     def __init__(self, reason: str, *, too_new: bool = False) -> None:
         super().__init__(reason)
@@ -66,7 +66,8 @@ def events(
     after_seq: int,
     limit: int | None,
 ) -> list[StoredFact]:
-    """The facts of one run, in order. Raises ``FactDamaged``, ``FactTooNew``, ``sqlite3.Error``."""
+    """Read the facts of one run, in order. Raises ``FactDamaged``, ``FactTooNew``,
+    ``sqlite3.Error``."""
     # In one moment: a run that is forgotten meanwhile is there or not, and never looks damaged.
     with _moment(connection):
         return _events(connection, file, upcasters, run_id, after_seq, limit)
@@ -122,7 +123,7 @@ def _events(
 
 
 def last_seq_of(connection: sqlite3.Connection, run_id: str) -> int:
-    """The number of a run's last fact, as its row has it; 0 where the row cannot say it.
+    """Read the number of a run's last fact from its row; 0 where the row is missing or damaged.
 
     Raises ``sqlite3.Error``.
     """
@@ -138,7 +139,7 @@ def events_after(
     limit: int,
     types: frozenset[str] | None,
 ) -> list[StoredFact]:
-    """The facts of all runs after ``pos``, in order, without those that cannot be read.
+    """Read the facts of all runs after ``pos``, in order, without those that cannot be read.
 
     Raises ``sqlite3.Error``.
     """
@@ -151,10 +152,9 @@ def events_after(
 def ended_recipes(
     connection: sqlite3.Connection, upcasters: Upcasters, after: int, until: int, limit: int
 ) -> list[StoredFact]:
-    """The newest ends of recipes between two positions, the oldest of them first, without those
-    that cannot be read.
+    """Read the newest ends of recipes between two positions, the oldest of them first.
 
-    Raises ``sqlite3.Error``.
+    Those that cannot be read are left out. Raises ``sqlite3.Error``.
     """
     # EXISTS, not IN: from the newest end backwards, and no further than the limit.
     query = (
@@ -169,10 +169,10 @@ def ended_recipes(
 def named(
     connection: sqlite3.Connection, upcasters: Upcasters, kind: str, prefix: str, limit: int
 ) -> list[StoredFact]:
-    """The facts of a type (of ``schema.NAMED``) with an id that begins so, by that id, without
-    those that cannot be read.
+    """Read the facts of a type whose id begins with ``prefix``, by that id.
 
-    Raises ``sqlite3.Error``.
+    The type is one of ``schema.NAMED``. Facts that cannot be read are left out. Raises
+    ``sqlite3.Error``.
     """
     query = """SELECT pos FROM names WHERE type = ? AND name >= ? AND name < ?
         ORDER BY name LIMIT ?"""
@@ -184,7 +184,7 @@ def named(
 def readable(
     rows: Iterable[tuple[Any, ...]], upcasters: Upcasters, limit: int | None = None
 ) -> list[StoredFact]:
-    """The facts of these rows that can be read, at most ``limit`` (None: all). Raises
+    """Return the facts of these rows that can be read, at most ``limit`` (None: all). Raises
     ``sqlite3.Error``."""
     found: list[StoredFact] = []
     for row in rows if limit != 0 else ():
@@ -196,12 +196,12 @@ def readable(
 
 
 def _after(prefix: str) -> str:
-    """What stands behind every text that begins so."""
+    """Return a text that sorts after every text with this prefix."""
     return prefix + "\U0010ffff"
 
 
 def last_pos(connection: sqlite3.Connection) -> int:
-    """The position of the newest fact; 0 when there is none."""
+    """Return the position of the newest fact; 0 when there is none."""
     return int(connection.execute("SELECT coalesce(max(pos), 0) FROM facts").fetchone()[0])
 
 
@@ -229,7 +229,7 @@ def runs(
 
 
 def _number(connection: sqlite3.Connection, run_id: str) -> int:
-    """Where a run stands in the order of runs; 0 where there is none of this id."""
+    """Return where a run stands in the order of runs; 0 where there is none of this id."""
     row = connection.execute("SELECT number FROM runs WHERE run_id = ?", (run_id,)).fetchone()
     return 0 if row is None else int(row[0])
 
@@ -239,7 +239,7 @@ def _most(limit: int | None) -> int:
 
 
 def run(connection: sqlite3.Connection, run_id: str) -> RunRow | None:
-    """The row of one run. Raises ``sqlite3.Error``."""
+    """Read the row of one run. Raises ``sqlite3.Error``."""
     rows = _run_rows(connection, f"{_RUNS} WHERE run_id = ?", run_id)
     return rows[0] if rows else None
 
@@ -271,7 +271,7 @@ def _run_rows(connection: sqlite3.Connection, query: str, *parameters: object) -
 
 
 def _intact(row: tuple[Any, ...]) -> bool:
-    """Whether a row of ``_RUNS`` still is what was stored."""
+    """Return whether a row of ``_RUNS`` still is what was stored."""
     fields, summary, stored = row[:8], row[8], row[9]
     return isinstance(summary, bytes) and checksum(summary, *fields) == stored
 
@@ -296,20 +296,20 @@ def _run_row(row: tuple[Any, ...]) -> RunRow:
 
 
 def token(connection: sqlite3.Connection, method: str, name: str) -> TokenRow | None:
-    """What a client token was used for. Raises ``sqlite3.Error``."""
+    """Read what a client token was used for. Raises ``sqlite3.Error``."""
     query = "SELECT params_digest, run_id, at FROM tokens WHERE method = ? AND token = ?"
     row = connection.execute(query, (method, name)).fetchone()
     return TokenRow(*map(str, row)) if row else None
 
 
 def has_tokens(connection: sqlite3.Connection, before: str) -> bool:
-    """Whether any token was stored before a time. Raises ``sqlite3.Error``."""
+    """Return whether any token was stored before a time. Raises ``sqlite3.Error``."""
     query = "SELECT 1 FROM tokens WHERE at < ? LIMIT 1"
     return connection.execute(query, (before,)).fetchone() is not None
 
 
 def value(connection: sqlite3.Connection, file: Path, query: str, key: str) -> bytes | None:
-    """The one value a query finds for a key. Raises ``StoreError``, ``sqlite3.Error``."""
+    """Return the one value a query finds for a key. Raises ``StoreError``, ``sqlite3.Error``."""
     row = connection.execute(query, (key,)).fetchone()
     if row is None:
         return None
@@ -326,7 +326,7 @@ def sessions_with_prefix(connection: sqlite3.Connection, prefix: str, limit: int
 
 
 def ledger(connection: sqlite3.Connection, file: Path, session_id: str) -> Ledger | None:
-    """The ledger of one session. Raises ``StoreError``, ``sqlite3.Error``."""
+    """Read the ledger of one session. Raises ``StoreError``, ``sqlite3.Error``."""
     row = connection.execute(f"{_LEDGERS} WHERE session_id = ?", (session_id,)).fetchone()
     if row is None:
         return None
@@ -341,7 +341,7 @@ def ledger(connection: sqlite3.Connection, file: Path, session_id: str) -> Ledge
 
 
 def ledgers_gone(connection: sqlite3.Connection) -> list[Ledger]:
-    """The ledgers of the sessions whose transcript is gone, by id. Raises ``sqlite3.Error``."""
+    """Read the ledgers of sessions whose transcript is gone, by id. Raises ``sqlite3.Error``."""
     query = f"{_LEDGERS} INDEXED BY ledgers_gone WHERE row IS NOT NULL ORDER BY session_id"
     rows = connection.execute(query).fetchall()
     return [_ledger(row) for row in rows]
@@ -369,7 +369,8 @@ def marks_after(
 
 
 def unused(connection: sqlite3.Connection) -> tuple[int, int]:
-    """How many pages of the file are not in use, and how large one is. Raises ``sqlite3.Error``."""
+    """Return how many pages of the file are not in use, and the bytes of one. Raises
+    ``sqlite3.Error``."""
     (pages,) = connection.execute("PRAGMA freelist_count").fetchone()
     (size,) = connection.execute("PRAGMA page_size").fetchone()
     return int(pages), int(size)

@@ -21,7 +21,7 @@ def events_of(
     after_seq: int,
     limit: int | None,
 ) -> list[StoredFact]:
-    """The facts of some types of a run, in order, without those that cannot be read.
+    """Read the facts of some types of a run, in order, without those that cannot be read.
 
     Raises ``sqlite3.Error``.
     """
@@ -39,8 +39,8 @@ def last_event(
     has: bytes,
     before_seq: int | None,
 ) -> StoredFact | None:
-    """The newest fact of a type of a run whose data hold some bytes; those that cannot be read
-    are passed over.
+    """Find a run's newest fact of a type whose data hold some bytes; skip those that cannot be
+    read.
 
     It is looked for from the end backwards: what is asked for is mostly new. Raises
     ``sqlite3.Error``.

@@ -1,4 +1,4 @@
-"""What the store keeps: facts, runs and ledgers, and the checksum that guards each."""
+"""Records of the store: facts, runs and ledgers, and the checksum that guards each."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class RunRow(msgspec.Struct, frozen=True):
 
 
 class TokenRow(msgspec.Struct, frozen=True):
-    """Which run a client token started, and the digest of the parameters it came with."""
+    """The run that a client token started, and the digest of the parameters it came with."""
 
     params_digest: str
     run_id: str
@@ -64,7 +64,7 @@ class TokenRow(msgspec.Struct, frozen=True):
 
 
 class Ledger(msgspec.Struct, frozen=True):
-    """Which numbers the messages of a session have, for when its transcript cannot tell any more.
+    """The numbers of a session's messages, for when its transcript no longer shows them.
 
     ``entries`` is what ``Log.ledger`` made in ``generation``. ``row`` is the JSON of a session
     whose transcript is gone, else None. ``intact`` is False for one that no longer is what was
@@ -78,14 +78,14 @@ class Ledger(msgspec.Struct, frozen=True):
     intact: bool = True
 
     def checksum(self) -> bytes:
-        """The checksum of its row in the database."""
+        """Return the checksum of its row in the database."""
         row = self.row or b""
         fields = (self.session_id, self.generation, len(self.entries), self.row is None)
         return checksum(self.entries + row, *fields)
 
 
 def checksum(data: bytes, *fields: object) -> bytes:
-    """The checksum of one row: every field with its type and length, so no two rows look alike.
+    """Return the checksum of one row: each field with type and length, so no two rows look alike.
 
     Text that is not UTF-8 (read from a damaged file with ``surrogateescape``) is digested as the
     bytes it came from, and so never matches.

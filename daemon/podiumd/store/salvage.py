@@ -1,4 +1,4 @@
-"""Copies what can be read of a damaged database, row by row: what is lost nobody could read.
+"""Salvage of a damaged database: what can be read is copied row by row, the rest is lost.
 
 A page that is damaged is no reason not to start: its run says that something is missing, as ever.
 """
@@ -51,8 +51,8 @@ _COLUMNS = "SELECT * FROM pragma_table_info(?)"
 def _readable(
     old: sqlite3.Connection, table: str, key: str, *, counted: bool
 ) -> Iterator[tuple[object, ...] | None]:
-    """The rows by their key, and ``None`` where some cannot be read. Behind those it goes on where
-    the key is a number; else it ends there."""
+    """Yield the rows by their key, and ``None`` where some cannot be read. Behind those it goes on
+    where the key is a number; else it ends there."""
     query = f"SELECT * FROM {table} WHERE {key} > ? ORDER BY {key}"  # noqa: S608 - of our schema
     last: object = 0 if counted else ""
     failed = 0

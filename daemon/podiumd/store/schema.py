@@ -7,11 +7,11 @@ from collections.abc import Callable, Sequence
 
 Migration = Callable[[sqlite3.Connection], None]
 
-# "Podi": tells our files from any other SQLite database.
+# "Podi": distinguishes our files from any other SQLite database.
 APPLICATION_ID = 0x506F6469
 
-# What is deleted can be given back to the disk, some pages at a time. A setting of the whole file:
-# it holds where nothing is in it yet, and in a copy that ``VACUUM`` makes.
+# Deleted pages can be given back to the disk, some at a time. A setting of the whole file: it holds
+# where nothing is in it yet, and in a copy that ``VACUUM`` makes.
 INCREMENTAL = "PRAGMA auto_vacuum = INCREMENTAL"
 
 # Facts that can be asked for by an id that they bear, and the field that has it.
@@ -32,8 +32,8 @@ _TABLES = (
         checksum BLOB NOT NULL,
         UNIQUE (run_id, seq)
     )""",
-    # number is the order of creation, which no change of the clock can disturb. last_seq tells a
-    # log that ends early from one that is whole.
+    # number is the order of creation, which no change of the clock can disturb. last_seq
+    # distinguishes a log that ends early from one that is whole.
     """CREATE TABLE runs (
         number INTEGER PRIMARY KEY,
         run_id TEXT NOT NULL UNIQUE,
@@ -66,8 +66,8 @@ def _create(connection: sqlite3.Connection) -> None:
         connection.execute(statement)
 
 
-# Which seq each message of a rewritten or deleted transcript had: nothing else can tell that any
-# more. row is set for a session whose transcript is gone.
+# Seq of each message of a rewritten or deleted transcript: nothing else has that any more. row is
+# set for a session whose transcript is gone.
 _LEDGERS = """CREATE TABLE ledgers (
     session_id TEXT PRIMARY KEY,
     generation INTEGER NOT NULL,
@@ -81,9 +81,9 @@ def _add_ledgers(connection: sqlite3.Connection) -> None:
     connection.execute(_LEDGERS)
 
 
-# What is asked for at 50,000 runs must cost what it does at 100. ``names`` finds a fact by the id
-# that it bears: a question or a turn of whichever run. tests/store/test_plans.py holds that each
-# query of the store has its index.
+# A query at 50,000 runs must cost what it does at 100. ``names`` finds a fact by the id that it
+# bears: a question or a turn of any run. tests/store/test_plans.py holds that each query of the
+# store has its index.
 _BY_INDEX = (
     "CREATE INDEX runs_by_kind ON runs (kind, number)",
     "CREATE INDEX runs_by_session ON runs (session_id, number)",
@@ -117,7 +117,7 @@ MIGRATIONS: tuple[Migration, ...] = (_create, _add_ledgers, _index)
 
 
 def schema_version(connection: sqlite3.Connection) -> int:
-    """The schema this database is in; 0 for a new one."""
+    """Return the schema this database is in; 0 for a new one."""
     return int(connection.execute("PRAGMA user_version").fetchone()[0])
 
 

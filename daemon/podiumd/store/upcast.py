@@ -27,13 +27,13 @@ class Upcasters:
             self._current[kind] = version + 1
 
     def current(self, kind: str) -> int:
-        """The version in which facts of this type are written now."""
+        """Return the version in which facts of this type are written now."""
         return self._current.get(kind, 1)
 
     def lift(self, kind: str, version: int, data: bytes) -> bytes:
-        """The data as if written now.
+        """Return the data as if written now.
 
-        Raises whatever the decoder or a step raises on data it cannot read.
+        Raises the error of the decoder or of a step on data it cannot read.
         """
         current = self.current(kind)
         if version == current:

@@ -1,8 +1,8 @@
 """The one thread that writes: everything queued meanwhile becomes one transaction.
 
-A sync to the disk costs the same for one decision as for fifty, so whatever arrives while a
-commit is under way waits for the next one and shares it. A savepoint around each decision keeps
-one that is refused from taking the others with it.
+A sync to the disk costs the same for one decision as for fifty, so what arrives while a commit is
+under way waits for the next one and shares it. A savepoint around each decision keeps one that is
+refused from taking the others with it.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ BATCH_LIMIT = 256
 
 
 class _Submission:
-    """One job and the task that waits for it."""
+    """A job and the task that waits for it."""
 
     __slots__ = ("job", "on_stored", "task")
 
@@ -75,12 +75,12 @@ class Writer:
     async def submit(self, job: Job[T], on_stored: Callable[[T], None] | None = None) -> T:
         """Run ``job`` in a transaction on the writer's thread; durable when this returns.
 
-        Parameters: ``job`` may be called again after a failed commit and must act on the
-        connection alone. ``on_stored`` is called in the trio thread, in the order of the
-        transactions, before any of their callers goes on; it must not raise.
-        Cancellation counts until the job is queued; after that the call waits for its end, so a
-        caller always knows whether it was stored.
-        Raises ``StoreFull``, ``StoreFailed``, and whatever the job raises; nothing was stored then.
+        Parameters: ``job`` may be called again after a failed commit and must act on the connection
+        alone. ``on_stored`` is called in the trio thread, in the order of the transactions, before
+        any of their callers goes on; it must not raise. Cancellation counts until the job is
+        queued; after that the call waits for its end, so a caller always knows whether it was
+        stored. Raises ``StoreFull``, ``StoreFailed``, and any error of the job; nothing was stored
+        then.
         """
         await trio.lowlevel.checkpoint_if_cancelled()
         try:
@@ -134,11 +134,11 @@ class Writer:
         return batch, True
 
     def _tell(self, call: Callable[..., object], *args: object) -> None:
-        with suppress(trio.RunFinishedError):  # nobody is left to hear it
+        with suppress(trio.RunFinishedError):  # no task is left to receive it
             self._trio.run_sync_soon(call, *args)
 
     def _results(self, batch: list[_Submission]) -> list[Result]:
-        """The result of each submission, whatever happens: a waiting task cannot be cancelled."""
+        """Return a result for each submission in any case: a waiting task cannot be cancelled."""
         try:
             results = self._transaction(batch)
         except Exception as error:  # noqa: BLE001 - each waiting task must hear of it
@@ -184,7 +184,7 @@ class Writer:
         return outcome.Value(value)
 
     def _sound_connection(self) -> sqlite3.Connection:
-        """The connection, opened anew after an error that puts it in doubt."""
+        """Return the connection, opened anew after an error that puts it in doubt."""
         if self._suspect and self._connection is not None:
             self._connection.close()
             self._connection = None

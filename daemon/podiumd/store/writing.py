@@ -1,4 +1,4 @@
-"""What one decision does to ``facts.db``, inside the writer's transaction."""
+"""Writes of one decision to ``facts.db``, inside the writer's transaction."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ class Decision:
 
 
 def _last_seq(connection: sqlite3.Connection, run_id: str) -> int:
-    """The number of a run's last fact; a row that is damaged has no say in it."""
+    """Return the number of a run's last fact; a row that is damaged has no say in it."""
     row = connection.execute("SELECT last_seq FROM runs WHERE run_id = ?", (run_id,)).fetchone()
     query = "SELECT coalesce(max(seq), 0) FROM facts WHERE run_id = ?"
     (highest,) = connection.execute(query, (run_id,)).fetchone()

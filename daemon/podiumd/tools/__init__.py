@@ -1,1 +1,1 @@
-"""What the daemon does to the machine: processes, commands, git, environments."""
+"""The daemon's work on the machine: processes, commands, git, environments."""

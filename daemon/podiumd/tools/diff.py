@@ -63,7 +63,7 @@ class LinesOfLong:
         return self._lines.count
 
     def offset(self, line: int) -> int:
-        """Where a line begins, in bytes; see ``ByteLines.offset``."""
+        """Return where a line begins, in bytes; see ``ByteLines.offset``."""
         return self._lines.offset(line)
 
     def __getitem__(self, wanted: slice, /) -> Sequence[bytes]:
@@ -74,14 +74,14 @@ class LinesOfLong:
 
 
 def unified(path: str, old: bytes | None, new: bytes | None) -> str:
-    """What changes in a file; ``None`` stands for a file that is not there."""
+    """Build the unified diff of a file; ``None`` stands for a file that is not there."""
     before, after = old or b"", new or b""
     edits = _edits(before, after)
     return from_edits(path, LinesOfLong(before), edits, created=old is None)
 
 
 def from_edits(path: str, old: Lines, edits: Sequence[Edit], *, created: bool = False) -> str:
-    """The same of edits that are known, in order and apart from each other."""
+    """Build the unified diff from edits that are known, in order and apart from each other."""
     name = visible(path)
     pieces = [f"--- {'/dev/null' if created else f'a/{name}'}\n+++ b/{name}\n"]
     size = 0
@@ -96,19 +96,19 @@ def from_edits(path: str, old: Lines, edits: Sequence[Edit], *, created: bool = 
 
 
 def visible(text: str) -> str:
-    """The text on one line, with escapes for what a terminal would act on."""
+    """Return the text on one line, with escapes for what a terminal would act on."""
     return text.translate(_HIDDEN)
 
 
 def lines_of(data: bytes) -> list[bytes]:
-    """The lines with their ends."""
+    """Split into lines, with their ends."""
     lines = data.split(b"\n")
     ended = [line + b"\n" for line in lines[:-1]]
     return [*ended, lines[-1]] if lines[-1] else ended
 
 
 def edits_between(old: Sequence[bytes], new: Sequence[bytes]) -> list[Edit]:
-    """How the one becomes the other."""
+    """Compute the edits that turn ``old`` into ``new``."""
     shorter = min(len(old), len(new))
     start = 0
     while start < shorter and old[start] == new[start]:
@@ -130,7 +130,7 @@ def edits_between(old: Sequence[bytes], new: Sequence[bytes]) -> list[Edit]:
 
 
 def _edits(old: bytes, new: bytes) -> list[Edit]:
-    """How the one text becomes the other; a long stretch is not taken apart into its lines."""
+    """Compute the edits between two texts; a long stretch is not split into lines."""
     head = old.rfind(b"\n", 0, _same_head(old, new)) + 1
     tail = _same_tail(old, new, min(len(old), len(new)) - head)
     feed = old.find(b"\n", len(old) - tail) if tail else -1
@@ -146,7 +146,7 @@ def _edits(old: bytes, new: bytes) -> list[Edit]:
 
 
 def _same_head(one: bytes, other: bytes) -> int:
-    """How many bytes at the beginning are the same."""
+    """Count the equal bytes at the beginning."""
     most = min(len(one), len(other))
     at = 0
     while at < most and one[at : min(at + _BLOCK, most)] == other[at : min(at + _BLOCK, most)]:
@@ -157,7 +157,7 @@ def _same_head(one: bytes, other: bytes) -> int:
 
 
 def _same_tail(one: bytes, other: bytes, most: int) -> int:
-    """How many of the last bytes are the same, up to ``most``."""
+    """Count the equal bytes at the end, up to ``most``."""
     count = 0
     ends = len(one), len(other)
     while count < most:
@@ -175,7 +175,7 @@ def _same_tail(one: bytes, other: bytes, most: int) -> int:
 
 
 def _hunks(old: Lines, edits: Sequence[Edit]) -> Iterator[Iterator[str]]:
-    """The edits with the lines around them; those near each other share a hunk."""
+    """Group the edits into hunks with the lines around them; nearby edits share a hunk."""
     shift = 0
     group: list[Edit] = []
     for edit in edits:
@@ -210,7 +210,7 @@ def _range(first: int, count: int) -> str:
 def _marked(mark: str, lines: Lines, first: int, end: int) -> Iterator[str]:
     for at in range(first, end, _AT_ONCE):
         for line in lines[at : min(at + _AT_ONCE, end)]:
-            # Of a line that is too long to be shown no more than tells so.
+            # A line too long to be shown is decoded only as far as proves that.
             text = line[: 4 * MOST_CHARACTERS + 4].removesuffix(b"\n").decode("utf-8", "replace")
             yield f"{mark}{text.translate(_HIDDEN)}"
             if not line.endswith(b"\n"):

@@ -1,13 +1,13 @@
 """Named points where a crash campaign may stop the daemon.
 
-A failpoint is a place between two steps whose order the daemon's promises rest on. It does
-nothing unless the environment variable ``PODIUM_FAILPOINT`` names it:
+A failpoint is a place between two steps whose order the daemon's promises rest on. It does nothing
+unless the environment variable ``PODIUM_FAILPOINT`` names it:
 
 * ``NAME`` or ``NAME:N``: the N-th time the point is reached (default 1) the process kills itself
   with SIGKILL, as a crash would;
 * ``NAME:N:error``: the N-th time the point is reached it raises ``OSError`` (EIO);
 * ``NAME:N:stop``: the N-th time the point is reached the process stops itself with SIGSTOP, so
-  that whoever started it may do something else just then, and sends it SIGCONT after that.
+  that its starter may do something else just then, and send it SIGCONT after that.
 """
 
 from __future__ import annotations
@@ -132,7 +132,7 @@ _armed: _Armed | None = None
 
 
 def names() -> tuple[str, ...]:
-    """Every declared name, sorted: what a campaign has to go through."""
+    """List every declared name, sorted, for a campaign to go through."""
     return tuple(FAILPOINTS)
 
 

@@ -64,8 +64,8 @@ class PendingSetting(Result, frozen=True, kw_only=True):
 
 
 class ConfigurationStatus(Result, frozen=True, kw_only=True):
-    """How settings stand. ``problem``: why the file is not in force; ``pending``: what of it waits
-    for a restart, for which ``restart`` is the command; ``warnings``: what has no effect."""
+    """The state of the settings. ``problem``: why the file is not in force; ``pending``: what of it
+    waits for a restart, for which ``restart`` is the command; ``warnings``: what has no effect."""
 
     path: str | None
     problem: str | None
@@ -83,13 +83,13 @@ class Setting(Result, frozen=True, kw_only=True):
 
 
 class Configuration(ConfigurationStatus, frozen=True, kw_only=True):
-    """How settings stand, and all that are in force."""
+    """The state of the settings, and all values in force."""
 
     values: tuple[Setting, ...]
 
 
 class Reloaded(Result, frozen=True, kw_only=True):
-    """What took effect, and what waits for a restart."""
+    """The settings that took effect, and those that wait for a restart."""
 
     changed: tuple[str, ...]
     pending: tuple[PendingSetting, ...]
@@ -110,7 +110,7 @@ class LimitsInForce(Result, frozen=True, kw_only=True):
 
 
 class RetentionInForce(Result, frozen=True, kw_only=True):
-    """What is kept, and for how long (``[retention]``)."""
+    """The retention in force: what is kept, and for how long (``[retention]``)."""
 
     runs_days: int
     failed_turns: int
@@ -124,22 +124,22 @@ class RetentionInForce(Result, frozen=True, kw_only=True):
 
 
 class Orchestration(Result, frozen=True, kw_only=True):
-    """Whether recipes are available."""
+    """The availability of recipes."""
 
     enabled: bool
 
 
 class Configured(Result, frozen=True, kw_only=True):
-    """What ``daemon.configure`` decides."""
+    """The result of ``daemon.configure``."""
 
     orchestration: Orchestration
 
 
 class Activity(Result, frozen=True, kw_only=True):
-    """What goes on. ``prompts_active`` counts prompts that have not ended, ``prompts_waiting``
+    """Work in progress. ``prompts_active`` counts prompts that have not ended, ``prompts_waiting``
     those of them that wait in line and have not begun, and ``prompts`` are the oldest of them.
-    ``talks_waiting`` are conversations that go on when their person says something; ``taken_up``
-    counts turns that went on while no daemon was there."""
+    ``talks_waiting`` are conversations that go on when their person answers; ``taken_up`` counts
+    turns that went on while no daemon was there."""
 
     sessions: int
     runs_active: int
@@ -153,7 +153,7 @@ class Activity(Result, frozen=True, kw_only=True):
 
 
 class DaemonStatus(Result, frozen=True, kw_only=True):
-    """What the daemon is and does; the last nine as in ``Activity``. ``service``: the manager that
+    """State of the daemon; the last nine fields as in ``Activity``. ``service``: the manager that
     runs it, ``systemd`` or ``launchd``."""
 
     version: str
@@ -187,7 +187,7 @@ class StoragePart(Result, frozen=True, kw_only=True):
 
 
 class StorageUsage(Result, frozen=True, kw_only=True):
-    """What STATE takes; ``unused`` are bytes of ``facts.db``."""
+    """The space that STATE takes; ``unused`` are bytes of ``facts.db``."""
 
     state: str
     parts: tuple[StoragePart, ...]
@@ -195,7 +195,7 @@ class StorageUsage(Result, frozen=True, kw_only=True):
 
 
 class PrunedPart(Result, frozen=True, kw_only=True):
-    """What of a part was removed, or would be."""
+    """The amount of a part that was removed, or would be."""
 
     part: str
     count: int
@@ -203,7 +203,7 @@ class PrunedPart(Result, frozen=True, kw_only=True):
 
 
 class Pruned(Result, frozen=True, kw_only=True):
-    """What was removed, or would be; ``vacuumed`` are bytes given back to the disk."""
+    """The parts that were removed, or would be; ``vacuumed`` are bytes given back to the disk."""
 
     dry_run: bool
     parts: tuple[PrunedPart, ...]

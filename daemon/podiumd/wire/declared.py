@@ -1,4 +1,4 @@
-"""All that is declared: every method and every notification, sorted by name."""
+"""Index of the protocol: every method and every notification, sorted by name."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ OPENRPC: Final = "1.3.2"
 
 @cache
 def document() -> JsonObject:
-    """Return the document. Nobody changes it: it is made once.
+    """Return the document. It is made once, so callers must not change it.
 
     Notifications, which OpenRPC does not know, stand in ``x-notifications``; ``x-events`` has the
     type of the data of each event.

@@ -37,13 +37,13 @@ SNAPSHOT: Final = "snapshot"
 RUN_ENDED: Final = "run.ended"
 
 Happened = f.AnyFact | TurnOutput | Snapshot
-"""What an event tells: a fact, or what is transient."""
+"""Content of an event: a fact, or what is transient."""
 
 _encode = msgspec.json.Encoder().encode
 
 
 class Event:
-    """An event that many are told: nobody changes it.
+    """An event that many clients get: it must not be changed.
 
     ``seq`` and ``pos`` are 0 where it is transient. ``run``: how a run has ended; ``None`` where
     that cannot be read any more, and for all other events.
@@ -74,7 +74,7 @@ class Event:
 
     @property
     def written(self) -> bytes:
-        """The event as JSON. Raises TypeError or ValueError for what JSON cannot say."""
+        """Return the event as JSON. Raises TypeError or ValueError for what JSON cannot say."""
         try:
             return self._written
         except AttributeError:
@@ -144,7 +144,7 @@ def _look(look: tf.TreeLook) -> Look:
 
 
 def begun(fact: f.RunStarted) -> Begun:
-    """Return what is told of a run's recipe and script, and what it is called."""
+    """Return the public recipe, script and name of a run."""
     recipe = fact.recipe
     return Begun(
         recipe=recipe.id if recipe is not None else None,
@@ -156,5 +156,5 @@ def begun(fact: f.RunStarted) -> Begun:
 
 
 def _first_prompt(fact: f.RunStarted, recipe: Recipe) -> str:
-    """The text that the run begins with, its values filled in."""
+    """Return the text that the run begins with, its values filled in."""
     return prompts.fill_known(evolve(None, fact, ""), recipe.first_prompt).strip()

@@ -1,7 +1,7 @@
 """The data of each event: the fact itself, but for what is declared here.
 
-A fact is stored as it was decided; of it clients are told what is not only for recovery, and some
-words that they would else have to find out.
+A fact is stored as it was decided; its event leaves out what is only for recovery, and adds some
+words that clients would else have to find out.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Look(Result, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Begun(Result, frozen=True, kw_only=True):
-    """What ``run.started`` tells of its recipe and script, and what it is called."""
+    """The recipe, the script and the name of the run in ``run.started``."""
 
     recipe: str | None
     script: str | None
@@ -47,27 +47,27 @@ class Begun(Result, frozen=True, kw_only=True):
 
 
 class Asked(Result, frozen=True, kw_only=True):
-    """What ``question.opened`` offers as answers."""
+    """The answers that ``question.opened`` offers."""
 
     choices: tuple[Choice, ...]
 
 
 class Looked(Result, frozen=True, kw_only=True):
-    """What ``tree.seen`` tells of the look."""
+    """The look in ``tree.seen``."""
 
     look: Look
 
 
 class Replied(Result, frozen=True, kw_only=True):
-    """What ``reply.received`` tells of a reply: its text has the actions whole. ``said`` are the
-    words in it that are meant for a person."""
+    """The reply in ``reply.received``: its text has the actions whole. ``said`` are the words in it
+    that are meant for a person."""
 
     actions: tuple[str, ...]
     said: str
 
 
 class Ended(Result, frozen=True, kw_only=True):
-    """The run as ``run.ended`` tells it; ``None`` where it cannot be read any more."""
+    """The run in ``run.ended``; ``None`` where it cannot be read any more."""
 
     run: Run | None
 
@@ -81,7 +81,7 @@ INSTEAD: Final[dict[type[Fact], type[Instead]]] = {
     lf.ReplyReceived: Replied,
     f.RunEnded: Ended,
 }
-"""What an event has in place of its fact's fields, or beside them; ``wire.event`` makes it."""
+"""Fields of an event in place of its fact's, or beside them; ``wire.event`` makes it."""
 
 
 def _data_of(kind: type[Fact]) -> type[msgspec.Struct]:

@@ -20,7 +20,7 @@ class Subscribe(Params, frozen=True, kw_only=True):
 
 
 class Subscribed(Result, frozen=True, kw_only=True):
-    """Where a subscription begins."""
+    """The position at which a subscription begins."""
 
     pos: int
 
@@ -62,13 +62,13 @@ class Snapshot(Result, frozen=True, kw_only=True):
 
 
 class Stopping(Result, frozen=True, kw_only=True):
-    """What becomes of the turns that run."""
+    """The treatment of the turns that run when the daemon stops."""
 
     turns: Literal["leave", "interrupt"]
 
 
 class FeedClosed(Result, frozen=True, kw_only=True):
-    """Why a feed cannot go on: ``slow``, or what failed."""
+    """The reason why a feed cannot go on: ``slow``, or what failed."""
 
     feed: str
     reason: str

@@ -12,7 +12,7 @@ import msgspec
 from msgspec import Meta
 
 MODEL: Final = r"[0-9A-Za-z][0-9A-Za-z_.:/@+\[\]-]{0,199}"
-"""What an agent's own word for a model may be, in settings, recipes and requests."""
+"""Form of an agent's own word for a model, in settings, recipes and requests."""
 
 Id = Annotated[
     str,
@@ -71,13 +71,13 @@ Position = Annotated[int, Meta(ge=0, le=2**53)]
 PageSize = Annotated[int, Meta(ge=1, le=1000)]
 
 Json = Any
-"""A value that is open: whatever JSON can say."""
+"""An open value: anything that JSON can express."""
 JsonObject = dict[str, Any]
 """An object whose members are open: what a tool is called with, what a conversation has saved."""
 
 
 class Params(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What every method's parameters have in common. A default may be left out."""
+    """The base of every method's parameters. A parameter with a default may be left out."""
 
 
 class Nothing(Params, frozen=True, kw_only=True):
@@ -85,8 +85,8 @@ class Nothing(Params, frozen=True, kw_only=True):
 
 
 class Result(msgspec.Struct, frozen=True, kw_only=True):
-    """What every result has in common: each field is sent, but for one that is unset."""
+    """The base of every result: each field is sent, but for one that is unset."""
 
 
 class Done(Result, frozen=True, kw_only=True):
-    """Nothing but that it was done: ``{}``."""
+    """An empty result: it was done, ``{}``."""

@@ -1,4 +1,4 @@
-"""What the protocol is printed as: its document, or the types of a language."""
+"""Printed forms of the protocol: its document, or the types of a language."""
 
 from __future__ import annotations
 

@@ -24,8 +24,8 @@ class Revoke(Params, frozen=True, kw_only=True):
 
 
 class GatewayStatus(Result, frozen=True, kw_only=True):
-    """Whether phones can come. ``problem``: why it does not listen, ``warning``: why it is not
-    safe; sentences."""
+    """The state of the gateway for phones. ``problem``: why it does not listen, ``warning``: why it
+    is not safe; sentences."""
 
     enabled: bool
     url: str | None
@@ -45,7 +45,7 @@ class Device(Result, frozen=True, kw_only=True):
 
 
 class WayIn(Result, frozen=True, kw_only=True):
-    """How a phone reaches this machine, in a sentence."""
+    """A way in which a phone reaches this machine, in a sentence."""
 
     way: Literal["network", "tailscale", "ssh"]
     text: str

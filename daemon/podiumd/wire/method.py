@@ -39,7 +39,8 @@ class Method(_Typed, Generic[P, R]):
         needs: Needs = "all",
         reads: bool = False,
     ) -> None:
-        """``reads``: it changes nothing, so it need not begin where nobody waits for its answer."""
+        """Declare a method. ``reads``: it changes nothing, so it need not begin where no client
+        waits for its answer."""
         self.name = name
         self.purpose = purpose
         self.pace = pace
@@ -48,13 +49,13 @@ class Method(_Typed, Generic[P, R]):
 
     @property
     def params(self) -> type[P]:
-        """The struct of its parameters."""
+        """Return the struct of its parameters."""
         kind: type[P] = self.types[0]
         return kind
 
     @property
     def result(self) -> Any:
-        """The type of its result: a struct, a list of one, or several that it may be."""
+        """Return the type of its result: a struct, a list of one, or several that it may be."""
         return self.types[1]
 
 
@@ -67,6 +68,6 @@ class Notification(_Typed, Generic[P]):
 
     @property
     def params(self) -> type[P]:
-        """The struct of its parameters."""
+        """Return the struct of its parameters."""
         kind: type[P] = self.types[0]
         return kind

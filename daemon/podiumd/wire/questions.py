@@ -19,7 +19,7 @@ class Answer(Params, frozen=True, kw_only=True):
 
 
 class Choice(Result, frozen=True, kw_only=True):
-    """One of the answers that a question names."""
+    """An answer that a question names."""
 
     id: str
     label: str

@@ -115,7 +115,7 @@ class KnownRecipe(Recipe, frozen=True, kw_only=True):
 
 
 class CheckReport(Result, frozen=True, kw_only=True):
-    """What is wrong with a recipe. ``ok``: nothing of it is an error."""
+    """The findings of a recipe's check. ``ok``: none of them is an error."""
 
     ok: bool
     findings: tuple[Finding, ...]

@@ -1,4 +1,4 @@
-"""What a refusal tells programs, beside its sentence for people."""
+"""The data that a refusal carries for programs, beside its sentence for people."""
 
 from __future__ import annotations
 

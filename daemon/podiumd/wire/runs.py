@@ -149,7 +149,7 @@ class Run(Result, frozen=True, kw_only=True):
 
 
 class Visit(Result, frozen=True, kw_only=True):
-    """How a visit of a step ended, and when."""
+    """The end of a visit of a step: how it ended, and when."""
 
     step: str
     visit: int
@@ -177,7 +177,7 @@ class VisitQuestion(Result, frozen=True, kw_only=True):
 
 
 class VisitNote(Result, frozen=True, kw_only=True):
-    """What happened on the way: an event's type and its data."""
+    """A fact that happened on the way: an event's type and its data."""
 
     at: str
     type: str
@@ -241,7 +241,7 @@ class TurnFile(Result, frozen=True, kw_only=True):
 
 
 class Turn(Result, frozen=True, kw_only=True):
-    """A turn: what its agent said, and what came of it."""
+    """A turn: the words of its agent, and what came of it."""
 
     turn_id: str | None
     run_id: str
@@ -265,7 +265,7 @@ class EventsPage(Result, frozen=True, kw_only=True):
 
 
 class Steered(Result, frozen=True, kw_only=True):
-    """What became of a person's words: the turn has them, or its next prompt will."""
+    """The fate of a person's words: the turn has them, or its next prompt will."""
 
     state: Literal["queued", "too_late"]
 
@@ -302,7 +302,7 @@ class DiffCommit(Result, frozen=True, kw_only=True):
 
 
 class Diff(Result, frozen=True, kw_only=True):
-    """What a run has changed. ``gone``: its worktree is not there any more; ``rewritten``: ``head``
+    """The changes of a run. ``gone``: its worktree is not there any more; ``rewritten``: ``head``
     does not go on from ``base``."""
 
     run_id: str
@@ -319,8 +319,8 @@ class Diff(Result, frozen=True, kw_only=True):
 
 
 class WorktreeRow(Result, frozen=True, kw_only=True):
-    """A worktree of a run, and what is in it. ``problem``: why that cannot be told; what cannot is
-    unset then."""
+    """A worktree of a run, and what is in it. ``problem``: why that cannot be found out; a field
+    that is not known is unset then."""
 
     directory: str
     bytes: int | None
@@ -348,7 +348,7 @@ class LeftPaths(Result, frozen=True, kw_only=True):
 
 
 class Merged(Result, frozen=True, kw_only=True):
-    """What a merge came to. ``merged`` is false where the branch had it all already."""
+    """The result of a merge. ``merged`` is false where the branch had it all already."""
 
     branch: str
     into: str

@@ -90,7 +90,7 @@ def _as_ecma(schema: Json) -> Json:
 
 
 def _is_left_out(kind: type[msgspec.Struct], field: msgspec.structs.FieldInfo) -> bool:
-    """Tell whether a message may do without a field: parameters and what leaves defaults out."""
+    """Return whether a message may do without a field: parameters and what leaves defaults out."""
     left_out = issubclass(kind, Params) or kind.__struct_config__.omit_defaults
     return left_out and not field.required
 

@@ -77,7 +77,7 @@ class SessionMessages(Params, frozen=True, kw_only=True):
 
 
 class Went(Result, frozen=True, kw_only=True):
-    """Where a prompt went. ``uuid`` names words that a conversation hears."""
+    """The destination of a prompt. ``uuid`` names words that go to a conversation."""
 
     session_id: str | None
     turn_id: str | None
@@ -87,7 +87,7 @@ class Went(Result, frozen=True, kw_only=True):
 
 
 class LockHolder(Result, frozen=True, kw_only=True, omit_defaults=True):
-    """Who holds a session or a working tree; what is not known is left out."""
+    """The holder of a session or a working tree; what is not known is left out."""
 
     kind: Literal["run", "prompt", "foreign"]
     id: str | None = None
@@ -114,7 +114,7 @@ class ActiveRecipe(Result, frozen=True, kw_only=True):
 
 
 class Session(Result, frozen=True, kw_only=True):
-    """A session, whoever began it. ``gone``: its transcript is not there any more; ``size`` is in
+    """A session of any origin. ``gone``: its transcript is not there any more; ``size`` is in
     bytes."""
 
     session_id: str
@@ -161,9 +161,9 @@ class MessagesPage(Result, frozen=True, kw_only=True):
     """Messages of a session, and where they stand in its log.
 
     ``first_seq`` and ``last_seq`` are those of the whole log (0: it is empty), ``first_uuid`` is
-    that of message 1, which tells one log from another. ``gone`` counts the messages whose lines
-    are no longer in the transcript. ``next_seq`` is the cursor for what follows; ``complete``:
-    nothing follows yet.
+    that of message 1, which distinguishes one log from another. ``gone`` counts the messages whose
+    lines are no longer in the transcript. ``next_seq`` is the cursor for what follows;
+    ``complete``: nothing follows yet.
     """
 
     messages: tuple[EncodedMessage, ...]
@@ -177,7 +177,7 @@ class MessagesPage(Result, frozen=True, kw_only=True):
 
 
 class NewMessages(Result, frozen=True, kw_only=True):
-    """What a session has grown by; see ``MessagesPage``."""
+    """Messages that a session has grown by; see ``MessagesPage``."""
 
     session_id: str
     messages: tuple[EncodedMessage, ...]

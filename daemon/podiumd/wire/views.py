@@ -28,8 +28,8 @@ from podiumd.wire.runs import (
 
 
 def run_view(state: RunState) -> Run:
-    """The public ``run``, but for what grows with its steps: how each visit ended and the sessions
-    (``runtime.fact_reader.whole``)."""
+    """Build the public ``run``, but for what grows with its steps: how each visit ended and the
+    sessions (``runtime.fact_reader.whole``)."""
     start = state.start
     return Run(
         run_id=start.run_id,
@@ -65,7 +65,7 @@ def run_view(state: RunState) -> Run:
 
 
 def visit_view(edge: f.EdgeTaken, at: str) -> Visit:
-    """One entry of the public ``history``: how a visit of a step ended, and when."""
+    """Build an entry of the public ``history``: how a visit of a step ended, and when."""
     return Visit(
         step=edge.step,
         visit=edge.visit,
@@ -78,7 +78,7 @@ def visit_view(edge: f.EdgeTaken, at: str) -> Visit:
 
 
 def history_visit_view(visit: history.Visit, until: str) -> WholeVisit:
-    """A visit with what happened in it, told up to ``until``."""
+    """Render a visit with what happened in it, counted up to ``until``."""
     fields = {name: getattr(visit, name) for name in history.VisitFields.__struct_fields__}
     return WholeVisit(
         **fields,
@@ -105,14 +105,14 @@ def _visit_question(asked: history.Asked) -> VisitQuestion:
 
 
 def talk_view(state: RunState) -> Talk:
-    """A conversation that goes on when its person says something."""
+    """Build the view of a conversation that goes on at a message of its person."""
     start = state.start
     name = run_name(start.recipe, start.params, start.text)
     return Talk(run_id=start.run_id, name=name, session_id=state.session_id)
 
 
 def prompt_view(state: RunState) -> ActivePrompt:
-    """A prompt that has not ended, as the status lists it."""
+    """Build the view of a prompt that has not ended, as the status lists it."""
     start = state.start
     return ActivePrompt(
         run_id=start.run_id,
@@ -124,7 +124,7 @@ def prompt_view(state: RunState) -> ActivePrompt:
 
 
 def snapshot_view(state: RunState) -> Snapshot:
-    """Where a conversation stands: its phase, what has been saved, and what it waits for."""
+    """Build the view of a conversation: its phase, what has been saved, and what it waits for."""
     asked = state.open_questions
     return Snapshot(
         run_id=state.start.run_id,
@@ -137,7 +137,7 @@ def snapshot_view(state: RunState) -> Snapshot:
 
 
 def question_view(state: RunState, question: state_of.Question) -> Question:
-    """The public ``question``."""
+    """Build the public ``question``."""
     return Question(
         question_id=question.question_id,
         run_id=state.start.run_id,
@@ -161,7 +161,7 @@ def question_view(state: RunState, question: state_of.Question) -> Question:
 
 
 def turn_view(state: RunState) -> Turn:
-    """The public ``turn``: the run's last one."""
+    """Build the public ``turn``: the run's last one."""
     last = state.last_turn
     turn_id = state.turn.intent.turn_id if state.turn else (last.turn_id if last else None)
     files, commit = _changed(state)
@@ -182,7 +182,8 @@ def turn_view(state: RunState) -> Turn:
 
 
 def _changed(state: RunState) -> tuple[tuple[tuple[str, str], ...], str | None]:
-    """What the turn has changed so far, and the commit of it, as far as its agent tells."""
+    """Return what the turn has changed so far, and the commit of it, as far as its agent reports
+    it."""
     if state.turn is not None:
         note = state.turn.loop.commit
         return state.turn.loop.files, note.sha if note is not None else None
@@ -191,5 +192,5 @@ def _changed(state: RunState) -> tuple[tuple[tuple[str, str], ...], str | None]:
 
 
 def turn_files(files: tuple[tuple[str, str], ...]) -> tuple[TurnFile, ...]:
-    """The files that a turn has changed, of the public ``turn``."""
+    """List the files that a turn has changed, of the public ``turn``."""
     return tuple(TurnFile(path=path, change=change) for path, change in files)

@@ -1,4 +1,4 @@
-"""Speech: what is said becomes text, and text is said aloud."""
+"""Speech: recordings become text, and text is spoken aloud."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ class FindTerms(Params, frozen=True, kw_only=True):
 
 
 class SpeechStatus(Result, frozen=True, kw_only=True):
-    """How speech does; ``problem`` says what is wrong and what to do."""
+    """The state of speech; ``problem`` says what is wrong and what to do."""
 
     state: SpeechState
     model: str | None
@@ -120,8 +120,8 @@ class Segment(msgspec.Struct, frozen=True):
 
 
 class Transcribed(Result, frozen=True, kw_only=True):
-    """The text of a recording. ``latency_ms``: from the end of the audio to this. ``no_speech``:
-    nobody spoke. ``terms_used``: what the engine was told to expect."""
+    """The text of a recording. ``latency_ms``: from the end of the audio to this. ``no_speech``: no
+    person spoke. ``terms_used``: the words that the engine was to expect."""
 
     text: str
     language: str
@@ -136,7 +136,7 @@ class Transcribed(Result, frozen=True, kw_only=True):
 
 
 class SpokenCommand(Result, frozen=True, kw_only=True):
-    """What became of a spoken command; ``read_back`` is to be said."""
+    """The result of a spoken command; ``read_back`` is to be spoken."""
 
     command: str
     state: Literal["applied", "confirm", "refused"]
@@ -146,7 +146,7 @@ class SpokenCommand(Result, frozen=True, kw_only=True):
 
 
 class Heard(Result, frozen=True, kw_only=True):
-    """The text of what was said into a microphone, and the command that it was."""
+    """The text of an utterance at a microphone, and the command that it was."""
 
     utterance_id: str
     text: str
@@ -189,7 +189,7 @@ class SpeechModel(Result, frozen=True, kw_only=True):
 
 
 class Spoken(Result, frozen=True, kw_only=True):
-    """What is being said at the machine."""
+    """The utterance that is being spoken at the machine."""
 
     spoken: str
 
@@ -210,14 +210,14 @@ class Terms(Result, frozen=True, kw_only=True):
 
 
 class Partial(Result, frozen=True, kw_only=True):
-    """All that is understood so far of what is being said."""
+    """The text so far of an utterance that goes on."""
 
     utterance_id: str
     text: str
 
 
 class Progress(Result, frozen=True, kw_only=True):
-    """How far an installation is."""
+    """The progress of an installation."""
 
     name: str
     phase: Phase

@@ -38,4 +38,4 @@ FIRST_DAY = (
     ("pair",),
     ("down",),
 )
-"""What the help of ``podium`` itself names: enough to begin with."""
+"""Commands in the help of ``podium`` itself: enough to begin with."""

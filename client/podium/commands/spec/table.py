@@ -1,4 +1,4 @@
-"""What the table of commands is made of: commands, their arguments, those that many share."""
+"""Parts of the table of commands: commands, their arguments, those that many share."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from typing import Any, NamedTuple
 
 
 class Argument(NamedTuple):
-    """One argument. ``names`` are option strings; one without dashes is a positional.
+    """Argument of a command. ``names`` are option strings; one without dashes is a positional.
 
-    ``handler`` parameter is ``dest``; ``values`` says where completions come from: ``runs``,
+    ``handler`` parameter is ``dest``; ``values`` names the source of completions: ``runs``,
     ``sessions``, ``gone`` (sessions), ``questions``, ``answers``, ``recipes``, ``steps``,
-    ``agents``, ``commands``, ``devices``, ``directories`` or ``files``. ``otherwise`` says what
-    to do where what was given is none of the ``choices``, or empty. ``means`` is what the daemon
-    calls it, where that is not ``dest``.
+    ``agents``, ``commands``, ``devices``, ``directories`` or ``files``. ``otherwise`` states what
+    to do where the value given is none of the ``choices``, or empty. ``means`` is the daemon's name
+    for it, where that is not ``dest``.
     """
 
     names: tuple[str, ...]
@@ -31,12 +31,12 @@ class Argument(NamedTuple):
 
     @property
     def is_option(self) -> bool:
-        """Whether it is given by name."""
+        """Return whether it is given by name."""
         return self.names[0].startswith("-")
 
 
 class Command(NamedTuple):
-    """One command; ``handler`` is ``module:function``, imported when it runs."""
+    """Command of ``podium``; ``handler`` is ``module:function``, imported when it runs."""
 
     path: tuple[str, ...]
     summary: str
@@ -47,14 +47,14 @@ class Command(NamedTuple):
 
 
 def option(name: str, help: str, metavar: str = "", **more: Any) -> Argument:
-    """An argument that is given by name; without ``metavar`` and ``choices`` it is a flag."""
+    """Make an argument given by name; without ``metavar`` and ``choices`` it is a flag."""
     names = (f"-{name[2]}", name) if name == "--param" else (name,)
     dest = more.pop("dest", name.lstrip("-").replace("-", "_"))
     return Argument(names, help, dest, metavar, flag=not metavar and "choices" not in more, **more)
 
 
 def positional(metavar: str, dest: str, help: str, **more: Any) -> Argument:
-    """An argument that is given by its place."""
+    """Make an argument given by its place."""
     return Argument((dest,), help, dest, metavar, **more)
 
 

@@ -51,10 +51,10 @@ def claude_environment(request: TurnRequest) -> dict[str, str]:
 
 
 def claude_arguments(request: TurnRequest) -> list[str]:
-    """Return the argument list. The prompt is not in it, it comes over stdin; longer and private
+    """Build the argument list. The prompt is not in it, it comes over stdin; longer and private
     texts are in files (``inputs``).
 
-    ``request.max_budget_usd`` is for this process alone, whatever the session has cost before.
+    ``request.max_budget_usd`` is for this process alone, regardless of the session's cost before.
 
     Raises ``ValueError`` for a fork of nothing and an unknown word in ``tools``.
     """
@@ -98,8 +98,11 @@ def _session(request: TurnRequest) -> list[str]:
 
 
 def _tools(request: TurnRequest) -> list[str]:
-    """Which tools exist. Tools of MCP servers are no part of ``--tools``: where the list must
-    hold, the servers a person has configured are left out."""
+    """Build the options for the tools that exist.
+
+    Tools of MCP servers are no part of ``--tools``: where the list must hold, the servers a person
+    has configured are left out.
+    """
     match request.tools:
         case "all":
             return []

@@ -51,7 +51,7 @@ _PROMPT_STATES: dict[str, PromptPhase] = {state: state for state in get_args(Pro
 
 
 class ClaudeDialect:
-    """One turn's conversation with ``claude``.
+    """The conversation of one turn with ``claude``.
 
     ``sent`` are the uuids handed over so far, ``specs`` the tools that Podium serves in it.
     """
@@ -123,7 +123,7 @@ class ClaudeDialect:
         self.reader.feed(Lifecycle(uuid, "discarded"))
 
     def answer(self, request_id: str, decision: Decision) -> bytes | None:
-        """The first answer holds; the same request again gets the same line again."""
+        """Return the answer's line; the first answer holds, and the same request gets it again."""
         request = self.reader.approvals.get(request_id)
         if request is not None:
             self.reader.answered(request_id)
@@ -140,7 +140,7 @@ class ClaudeDialect:
         return claude_control.interrupt(self._request_id("interrupt"))
 
     def end(self) -> bytes:
-        # What runs in the background now is ended with the agent, which then lists nothing.
+        # Background work ends with the agent, which then lists nothing.
         self._stopped = self.reader.report().background_stopped
         return claude_control.end_session(self._request_id("end"))
 
@@ -154,8 +154,8 @@ class ClaudeDialect:
             status = ending.exit_status
             how = "" if status is None else f" with status {status}"
             said = f": {ending.detail}" if ending.detail else ""
-            # A program that gives up by itself at its start would do so again; one that was
-            # killed, or whose status nobody has, was cut off.
+            # A program that gives up by itself at its start would do so again; one that was killed,
+            # or whose status is unknown, was cut off.
             kind: EndKind = "failed" if status is not None and status >= 0 else "broken"
             forced = (kind, f"the agent ended{how} before it said anything{said}")
         report = self.reader.report(
@@ -181,7 +181,8 @@ class ClaudeDialect:
         return f"podium-{what}-{self._requests}"
 
     def _closed_by(self, event: Event) -> list[TurnEvent]:
-        """Approvals whose tool has its result, or that were withdrawn: nobody waits any more."""
+        """Close approvals whose tool has its result, or that were withdrawn: no request waits for
+        them."""
         waiting = self.reader.approvals
         if isinstance(event, ControlCancel):
             closed = [event.request_id] if event.request_id in waiting else []
@@ -269,7 +270,7 @@ def _answer_line(request: ControlRequest, decision: Decision) -> bytes:
 
 
 def _tool_line(block: ToolUse) -> str:
-    """One line that says what a tool is called for: its name and its most telling argument."""
+    """Describe a tool call in one line: its name and its most informative argument."""
     words = [value for value in block.input.values() if isinstance(value, str)]
     first = " ".join(words[0].split()) if words else ""
     name = plain_name(block.name)

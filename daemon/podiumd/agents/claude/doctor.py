@@ -55,17 +55,17 @@ def examine(asked: Examined) -> Check:
 
 
 def is_ready(asked: Examined) -> bool:
-    """Whether it runs and is logged in."""
+    """Return whether it runs and is logged in."""
     return examine(asked).state == "ok"
 
 
 def at_hand(asked: Examined) -> bool:
-    """Never: it is a program."""
+    """Return false: it is a program."""
     return False
 
 
 def provider(asked: Examined) -> Provider | None:
-    """Where it asks; none where it is not ready, or asks another cloud."""
+    """Return the server that it asks; ``None`` where it is not ready, or asks another cloud."""
     environment = asked.environment()
     other = any(name.startswith(THIRD_PARTY) for name in environment)
     if other or not is_ready(asked):
@@ -74,7 +74,10 @@ def provider(asked: Examined) -> Provider | None:
 
 
 def _asked(asked: Examined, program: str, environment: Mapping[str, str]) -> tuple[str, str, Login]:
-    """Its version, or what is wrong with it, and its login; whoever looks, it is asked once."""
+    """Return its version, or what is wrong with it, and its login.
+
+    It is asked once, however many checks look.
+    """
     key = (program, *sorted(environment.items()))
     if key not in asked.answers:
         said, fault = ask(program, ["--version"], {**environment, **ENVIRONMENT})
@@ -95,7 +98,7 @@ def _login(program: str, environment: Mapping[str, str]) -> Login:
 def _not_logged_in(
     asked: Examined, found: str, theirs: Mapping[str, str], ours: Mapping[str, str]
 ) -> Check:
-    """The key may be in the shell of whoever asks, and not with the daemon."""
+    """Report the missing login; the key may be in the caller's shell, and not with the daemon."""
     said = f"{asked.agent.name} is not logged in"
     keys = [name for name in KEYS if ours.get(name) and not theirs.get(name)]
     if keys:

@@ -1,4 +1,4 @@
-"""Where Claude Code keeps a session's transcript, and what stands in it."""
+"""The place of Claude Code's transcript of a session, and its content."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""The files that Claude Code is started with: what is too long for an argument, or too private.
+"""The files that Claude Code is started with: texts too long for an argument, or too private.
 
-Everybody on the machine can read the arguments of a process, and none may be over 128 KiB.
+Every user on the machine can read the arguments of a process, and none may be over 128 KiB.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ def write_inputs(request: TurnRequest) -> None:
 
 
 def servers_file(request: TurnRequest) -> Path:
-    """Where it says how to start the server of Podium's tools."""
+    """Return the file with the start of the server of Podium's tools."""
     return Path(request.directory) / SERVERS
 
 
 def system_file(request: TurnRequest) -> Path:
-    """Where what is added to the system text stands."""
+    """Return the file with the addition to the system text."""
     return Path(request.directory) / SYSTEM

@@ -1,6 +1,6 @@
-"""Whether Claude Code is logged in, by its own word and without asking a model.
+"""Claude Code's login, by its own answer and without asking a model.
 
-``claude auth status`` answers in some 0.3 s and connects to nobody (2.1.328, behind a proxy that
+``claude auth status`` answers in some 0.3 s and connects to no server (2.1.328, behind a proxy that
 notes every connection). In a home where it was never started it would make its files, so there the
 environment alone is looked at: a doctor changes nothing.
 """
@@ -25,21 +25,22 @@ _WORDS: Final = {
 
 
 class Login(msgspec.Struct, frozen=True):
-    """``there``: whether it is logged in, ``None`` where nobody can tell; ``how`` in words."""
+    """The login of an agent. ``there``: whether it is logged in, ``None`` where that is unknown;
+    ``how`` in words."""
 
     there: bool | None
     how: str = ""
 
 
 def was_started(environment: Mapping[str, str]) -> bool:
-    """Whether the agent has its own file in this home already, so that asking it makes none."""
+    """Return whether the agent has its own file in this home already, so that asking makes none."""
     chosen = environment.get("CLAUDE_CONFIG_DIR")
     base = Path(chosen) if chosen else Path(environment.get("HOME", "/"))
     return (base / ".claude.json").exists()
 
 
 def by_environment(environment: Mapping[str, str]) -> Login:
-    """What can be said without asking it."""
+    """Derive the login from the environment, without asking the agent."""
     for name, value in sorted(environment.items()):
         if value and (name in KEYS or name.startswith(THIRD_PARTY)):
             return Login(there=True, how=f"key in {name}")
@@ -50,7 +51,7 @@ def by_environment(environment: Mapping[str, str]) -> Login:
 
 
 def by_its_word(said: str) -> Login:
-    """What ``claude auth status`` printed; an older one may not know the command."""
+    """Parse the output of ``claude auth status``; an older one may not know the command."""
     try:
         answer: Any = json.loads(said)
         there = answer["loggedIn"]

@@ -1,4 +1,4 @@
-"""How Claude Code answers one question and leaves nothing behind. Pure."""
+"""Answer of Claude Code to one question that leaves nothing behind. Pure."""
 
 from __future__ import annotations
 
@@ -12,7 +12,10 @@ _SETTINGS: Final = json.dumps({"disableAllHooks": True})
 
 
 def arguments(instruction: str) -> list[str]:
-    """What makes ``claude`` answer one question from its input, with no tools and no traces."""
+    """Build arguments by which ``claude`` answers one question, with no tools and no traces.
+
+    The question is its input.
+    """
     return [
         *("-p", "--output-format", "json", "--model", MODEL, "--no-session-persistence"),
         *("--system-prompt", instruction, "--settings", _SETTINGS, "--tools", ""),
@@ -21,9 +24,10 @@ def arguments(instruction: str) -> list[str]:
 
 
 def answer_in(output: str) -> str:
-    """The text of the result in what ``claude --output-format json`` printed; empty without one.
+    """Find the result's text in the output of ``claude --output-format json``; empty without one.
 
-    That is one object, or a list of events with the result in it; warnings may stand around it.
+    The output is one object, or a list of events with the result in it; warnings may stand around
+    it.
     """
     for line in reversed(output.splitlines()):
         try:

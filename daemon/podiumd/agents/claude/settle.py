@@ -1,4 +1,4 @@
-"""What became of a turn of ``claude`` whose end was never recorded. Looks, repeats nothing.
+"""The outcome of a ``claude`` turn whose end was never recorded. Looks, repeats nothing.
 
 The spool comes first: a tool that had begun stands there before its effect is on disk, while the
 transcript is written in batches, some 100 ms later. Only then the transcript is asked.

@@ -1,9 +1,10 @@
-"""What ``claude`` asks of Podium in a turn: its tools, and its word at those of others. No I/O.
+"""The requests of ``claude`` to Podium in a turn: its tools, and its word at those of others. No
+I/O.
 
-Over the control protocol the agent speaks to a tool server that lives in the daemon. What that
-server can say by itself (greeting, list of tools) is ``due`` at once; a call and a hook wait for
-the runtime. An answer counts once, whoever sends it, so where it is not proved that one arrived
-it is sent again.
+Over the control protocol the agent speaks to a tool server that lives in the daemon. Lines that
+this server can answer by itself (greeting, list of tools) are ``due`` at once; a call and a hook
+wait for the runtime. An answer counts once, from any sender, so where it is not proved that one
+arrived it is sent again.
 """
 
 from __future__ import annotations
@@ -34,9 +35,9 @@ from podiumd.formats.claude_turn import STRUCTURED_OUTPUT
 ARGUMENTS_BYTES: Final = 1 << 20
 """A call whose line is longer than this is refused, unread."""
 ANSWER_CHARACTERS: Final = 8000
-"""Of an answer; in JSON it then fits the smallest pipe, 64 KiB, whatever the characters are."""
+"""Characters of an answer; in JSON it then fits the smallest pipe, 64 KiB, whatever they are."""
 OUTPUT_CHARACTERS: Final = 100_000
-"""Of what a tool has put out, as a hook is told it."""
+"""Characters of a tool's output, as a hook gets it."""
 
 NOT_OURS: Final = f"^(?!{SERVED_PREFIX}|{STRUCTURED_OUTPUT}$)"
 """Tools that do something to the world: around Podium's own, hooks are run when they are called."""
@@ -48,7 +49,7 @@ _MOMENTS: Final[dict[str, HookMoment]] = {"before-tool": "before", "after-tool":
 def hooks_line(hooks: Iterable[HookPoint]) -> bytes | None:
     """Return the line that has the agent ask at these points, ``None`` where there are none.
 
-    Which tools they speak of is not said: names match by ``core.decide.policy.hooked``, and a hook
+    The line does not name their tools: names match by ``core.decide.policy.hooked``, and a hook
     that the agent raises for nothing costs a few milliseconds.
     """
     moments = tuple(dict.fromkeys(_MOMENTS[hook.event] for hook in hooks))
@@ -58,7 +59,7 @@ def hooks_line(hooks: Iterable[HookPoint]) -> bytes | None:
 
 
 class _Waiting(msgspec.Struct, frozen=True):
-    """A request of the agent's that somebody has to decide."""
+    """A request of the agent's that needs a decision."""
 
     raised: ToolCalled | HookRaised
     tool_use_id: str
@@ -71,7 +72,7 @@ class _Due(msgspec.Struct, frozen=True):
 
 
 class ServedTools:
-    """What is open between the agent and Podium; ``specs`` are the tools of this turn."""
+    """The open requests between the agent and Podium; ``specs`` are the tools of this turn."""
 
     def __init__(self, specs: Sequence[ToolSpec] = ()) -> None:
         self._specs = tuple(specs)
@@ -79,15 +80,15 @@ class ServedTools:
         self._due: dict[str, _Due] = {}
         self._answers: dict[str, bytes] = {}
         self.unasked = ""
-        """Why the agent does not ask at hooks, though it was told to: no tool may be used."""
+        """Reason why the agent does not ask at hooks although it should: no tool may be used."""
 
     @property
     def waiting(self) -> Sequence[ToolCalled | HookRaised]:
-        """What the agent waits for and was not answered, oldest first."""
+        """List the open requests of the agent, oldest first."""
         return [one.raised for one in self._waiting.values()]
 
     def due(self) -> Sequence[bytes]:
-        """Hand out the lines that need nobody's decision, once."""
+        """Hand out the lines that need no decision, once."""
         lines = [due.line for due in self._due.values()]
         self._due.clear()
         return lines
@@ -110,14 +111,14 @@ class ServedTools:
                     why = event.error or "its settings do not let it"
                     self.unasked = f"the agent does not ask at the hooks of this step: {why}"
             case Init():
-                # It follows the greeting: what the server had to say was heard, or given up.
+                # It follows the greeting: the server's messages have arrived, or are given up.
                 self._due = {key: due for key, due in self._due.items() if due.tool_use_id}
             case _:
                 pass
         return []
 
     def allows(self, request: ControlRequest) -> bool:
-        """Let one of our own tools be used: nobody is asked for it, whatever the agent's mode."""
+        """Let one of our own tools be used without a question, in any mode of the agent."""
         if request.tool not in {SERVED_PREFIX + spec.name for spec in self._specs}:
             return False
         line = claude_control.allow(request.request_id)
@@ -125,11 +126,11 @@ class ServedTools:
         return True
 
     def missing(self, init: Init) -> Sequence[str]:
-        """Those of our tools that the agent does not offer to its model."""
+        """List those of our tools that the agent does not offer to its model."""
         return [spec.name for spec in self._specs if SERVED_PREFIX + spec.name not in init.tools]
 
     def reply(self, call_id: str, text: str, success: bool) -> bytes | None:
-        """The line that answers a call; the first answer holds, ``None`` where nobody waits."""
+        """Build the line that answers a call, ``None`` where none waits; the first answer holds."""
         waiting = self._waiting.get(call_id)
         if waiting is not None and isinstance(waiting.asked, mcp.Call):
             said = mcp.result(waiting.asked, _bounded(text), success)
@@ -137,7 +138,7 @@ class ServedTools:
         return self._answers.get(call_id)
 
     def settle(self, hook_id: str, refusal: str | None) -> bytes | None:
-        """The line that is our word at a hook; the first one holds, ``None`` as in ``reply``."""
+        """Build the line of our answer at a hook; the first one holds, ``None`` as in ``reply``."""
         waiting = self._waiting.get(hook_id)
         if waiting is not None and isinstance(waiting.asked, str):
             why = None if refusal is None else _bounded(refusal)
@@ -186,13 +187,14 @@ class ServedTools:
                 del self._waiting[key]
 
     def _close_hooks(self, tool_use_id: str) -> None:
-        """The agent has gone on with this tool: its hooks before this were answered."""
+        """Close the earlier hooks of this tool: the agent has gone on, so they were answered."""
         for key, one in list(self._waiting.items()):
             if isinstance(one.raised, HookRaised) and one.tool_use_id == tool_use_id:
                 del self._waiting[key]
 
     def _close(self, done: set[str]) -> None:
-        """These tools have their results, so nobody waits for anything about them."""
+        """Close the requests of tools that have their results: no agent waits for an answer to
+        them."""
         self._waiting = {k: one for k, one in self._waiting.items() if one.tool_use_id not in done}
         self._due = {k: one for k, one in self._due.items() if one.tool_use_id not in done}
 

@@ -1,4 +1,4 @@
-"""What claude writes as the input of a tool, told while it grows: a long file takes minutes."""
+"""The input of a tool as claude writes it, reported while it grows: a long file takes minutes."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from podiumd.formats.claude_events import ToolWriting
 from podiumd.formats.claude_turn import STRUCTURED_OUTPUT
 
 STEP: Final = 1000
-"""Characters after which it is told once more."""
+"""Characters after which it is reported once more."""
 
 _HEAD: Final = 4096
-"""Of the input, in which the path is looked for."""
+"""Characters of the input in which the path is looked for."""
 
 _PATH: Final = re.compile(r'"(?:file_path|notebook_path)"\s*:\s*("(?:[^"\\]|\\.)*")')
 
@@ -30,7 +30,7 @@ class Writing:
         self._told = 0
 
     def take(self, event: ToolWriting) -> list[Output]:
-        """Take the beginning of a call, or a piece of it; what is to be told."""
+        """Take the beginning of a call, or a piece of it; return what to report."""
         if event.name:
             self._name, self._head, self._size, self._told = event.name, "", 0, 0
             return []

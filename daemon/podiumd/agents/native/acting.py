@@ -1,8 +1,8 @@
-"""One action of a native turn: planned, allowed or not, stored, done, and what came of it stored.
+"""The actions of a native turn: planned, allowed or not, stored, done, and the result stored.
 
-Nothing is done before it is stored that it is about to be done, with the digests of the file from
-before and as planned. So an action that a crash has cut off can be judged by looking at the file;
-a command cannot, and its outcome is told as unknown.
+Nothing is done before the intention is stored, with the digests of the file from before and as
+planned. So an action that a crash has cut off can be judged by looking at the file; a command
+cannot, and its outcome is reported as unknown.
 """
 
 from __future__ import annotations
@@ -49,10 +49,10 @@ _CHANGED: Final = (
 
 
 class Acting:
-    """Does the actions of one turn.
+    """Executor of the actions of one turn.
 
-    ``warning`` is what people are told before the first command: why no sandbox holds it, where
-    one is wanted, and with whose rights it runs; empty where there is nothing to say.
+    ``warning`` is shown to people before the first command: why no sandbox holds it, where one is
+    wanted, and with whose rights it runs; empty where there is none.
     """
 
     def __init__(
@@ -105,18 +105,20 @@ class Acting:
         await self._over(index, result)
 
     def _use(self, index: int) -> str:
-        """The name of an action within its turn, the same in each life of the daemon."""
+        """Return the name of an action within its turn, the same in each life of the daemon."""
         return f"{self._ledger.loop.iterations}:{index}"
 
     def _was_allowed(self, begun: lf.ActionIntended | None, plan: Plan) -> bool:
-        """Whether this very change was allowed before the crash, or has been since. A command that
-        is found anew may be another one: that is asked again."""
+        """Return whether this very change was allowed before the crash, or has been since.
+
+        A command that is found anew may be another one: that is asked again.
+        """
         if begun is None or not plan.changes:
             return False
         return plan.changes in (begun.changes, self._agreed)
 
     async def _allowed(self, index: int, action: Action, plan: Plan) -> bool:
-        """Whether rules, hooks and people allow it; a no is its result."""
+        """Return whether rules, hooks and people allow it; a no is its result."""
         verdict = self._rules.judge(plan.action, plan.risk, plan.command)
         if isinstance(verdict, policy.Deny):
             await self._over(index, _failed(plan.action, verdict.reason), alone=True)
@@ -150,7 +152,7 @@ class Acting:
         try:
             result = await self._looked_at(index, action, done.result)
         except trio.Cancelled:
-            # The turn is stopped while a hook has the word. What a command has done is known now
+            # The turn is stopped while a hook has the word. The result of a command is known now
             # and never again; a file can be looked at.
             if streamed:
                 over = lc.ActionOver(index=index, result=done.result, changes=done.changes)
@@ -160,7 +162,7 @@ class Acting:
         await self._over(index, result, done.changes, shown=streamed)
 
     async def _looked_at(self, index: int, action: Action, result: lf.Result) -> lf.Result:
-        """The result of an action, with what a hook after it has to say against it."""
+        """Add to the result of an action the objection of a hook after it."""
         output = outcome(result, output=True)
         objection = await self._people.hook(
             self._use(index), "after-tool", action.name, action.args, output
@@ -232,7 +234,7 @@ class Acting:
         return self._workspace.look(change.path, before=change.before, planned=change.after)
 
     async def _wanted_again(self, index: int, state: ls.ActionState, change: lf.FileChange) -> bool:
-        """Ask what is to become of a change whose file somebody else has changed meanwhile."""
+        """Ask what to do with a change whose file another party has changed meanwhile."""
         text = _CHANGED.format(path=change.path)
         options = [{"label": "retry"}, {"label": "continue"}]
         asked = {"questions": [{"question": text, "options": options}], "path": change.path}
@@ -253,7 +255,7 @@ def _failed(action: str, message: str) -> lf.Result:
 
 
 def describe(action: Action, plan: Plan | lf.Result | None = None) -> str:
-    """An action in one line."""
+    """Describe an action in one line."""
     if isinstance(plan, Plan) and plan.command is not None:
         what: Any = plan.command
     else:
@@ -263,15 +265,17 @@ def describe(action: Action, plan: Plan | lf.Result | None = None) -> str:
 
 
 def outcome(result: lf.Result, *, output: bool) -> str:
-    """What came of an action, for people who watch."""
+    """Describe the result of an action, for people who watch."""
     words = result.message if result.success else f"failed: {result.message}"
     parts = (words, result.output[-SHOWN_CHARACTERS:] if output else "")
     return "\n".join(part for part in parts if part)
 
 
 def shown_input(plan: Plan) -> dict[str, Any]:
-    """What a question is about. An answer of a person serves for the same alone: for a file that
-    is its content from before and after, which the digests stand for."""
+    """Build the subject of a question. A person's answer holds for the same alone.
+
+    For a file that is its content from before and after, which the digests stand for.
+    """
     if plan.command is not None:
         return {"command": plan.command}
     (change,) = plan.changes or (lf.FileChange(path=""),)

@@ -37,16 +37,16 @@ from podiumd.tools.sandbox.boundary import RECORD, Placeholders
 from podiumd.tools.sandbox.sandbox import AS_ROOT, UNCONFINED, Probe, Sandbox
 
 ORIGINALS: Final = "originals"
-"""What files were before and after the turn changed them: a directory in the turn's own."""
+"""Copies of files from before and after the turn changed them: a directory in the turn's own."""
 
 SCRATCH: Final = "scratch"
 
 
 class Workshop(msgspec.Struct, frozen=True):
-    """What turns of the daemon share: settings in force, its environment, the sandbox.
+    """State that turns of the daemon share: settings in force, its environment, the sandbox.
 
     ``closed`` are the daemon's own files and directories, which no agent may touch; ``committing``
-    is where turns of one repository wait for each other. ``agent`` is whose turns they are.
+    is where turns of one repository wait for each other. ``agent`` is the name of their agent.
     """
 
     settings: NativeSettings
@@ -65,7 +65,7 @@ async def assemble(
     session: SessionFile,
     shop: Workshop,
 ) -> Work:
-    """The work of one turn, ready to go on wherever the turn stands.
+    """Build the work of one turn, ready to go on from any state of the turn.
 
     Raises ``Refused`` where the working directory is none to work in.
     """
@@ -152,20 +152,23 @@ def _named(offered: Iterable[Tool], served: Iterable[ToolSpec]) -> list[Offered]
 
 
 async def _head(context: ToolContext) -> str | None:
-    """Where HEAD is, empty for nowhere; ``None`` where git does not tell."""
+    """Return where HEAD is, empty for nowhere; ``None`` where git does not answer."""
     with suppress(GitError):
         return await git.head(context.workspace.root) or ""
     return None
 
 
 def _warnings(fault: str, *, first: bool) -> list[str]:
-    """What people are told before the first command of a turn, the ``first`` of its session."""
+    """Return the warnings before a turn's first command.
+
+    ``first``: the turn is its session's first.
+    """
     unconfined = [UNCONFINED.format(fault)] if fault else []
     return [*unconfined, *([AS_ROOT] if first and os.geteuid() == 0 else [])]
 
 
 def _context(request: TurnRequest, shop: Workshop, unasked: bool) -> ToolContext:
-    """What tools work with. Blocks on files. Raises ``Refused``."""
+    """Build the context of the tools. Blocks on files. Raises ``Refused``."""
     settings, directory = shop.settings, Path(request.directory)
     scratch = directory / SCRATCH
     scratch.mkdir(mode=0o700, exist_ok=True)

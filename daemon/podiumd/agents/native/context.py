@@ -28,11 +28,11 @@ async def next_request(
     room: int,
     texts: KeptTexts,
 ) -> Composed:
-    """The messages of the next request, in at most ``room`` bytes if that can be.
+    """Compose the messages of the next request, in at most ``room`` bytes if that can be.
 
-    Files that the turn has read or written are looked at: results that show an older version of
-    one are left out, and the latest such files are shown as they are now. ``texts`` are those of
-    the turn's earlier requests.
+    Files that the turn has read or written are looked at: results that show an older version of one
+    are left out, and the latest such files are shown as they are now. ``texts`` are those of the
+    turn's earlier requests.
     """
     digests, files = await trio.to_thread.run_sync(_look, workspace, texts.working_set(loop))
     material = Material(

@@ -30,17 +30,17 @@ def examine(asked: Examined) -> Check:
 
 
 def is_ready(asked: Examined) -> bool:
-    """Whether a model can be asked."""
+    """Return whether a model can be asked."""
     return at_hand(asked)
 
 
 def at_hand(asked: Examined) -> bool:
-    """Whether a model can be asked, as far as settings and environment tell."""
+    """Return whether a model can be asked, as far as settings and environment show."""
     return problem(_settings(asked), asked.daemon_environ) is None
 
 
 def provider(asked: Examined) -> Provider | None:
-    """Where its model is."""
+    """Return where its model is."""
     settings, environ = _settings(asked), asked.daemon_environ
     if settings.provider == "scripted" or problem(settings, environ) is not None:
         return None
@@ -55,7 +55,7 @@ def _settings(asked: Examined) -> NativeSettings:
 
 
 def _model(settings: NativeSettings, environ: Mapping[str, str]) -> str:
-    """Which model is asked, where, and with which key."""
+    """Describe the model that is asked, where, and with which key."""
     if settings.provider == "scripted":
         return f"replies of {settings.model}" if settings.model else "scripted replies, a demo"
     endpoint = find_endpoint(settings.provider, settings, environ)
@@ -67,7 +67,7 @@ def _model(settings: NativeSettings, environ: Mapping[str, str]) -> str:
 
 
 def _confined(asked: Examined, words: str, policy: str) -> Check:
-    """The finding, with what the sandbox is worth that is found on the daemon's path."""
+    """Build the finding, with the worth of the sandbox that is found on the daemon's path."""
     name, setting = asked.check, f"agents.{asked.agent.name}.sandbox"
     if policy == "off":
         return ok(name, f"{words}; commands run without a sandbox ({setting})")

@@ -42,11 +42,11 @@ _is_uuid: Final = re.compile(r"[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12
 
 
 class Surroundings(msgspec.Struct, frozen=True):
-    """What the native agent has of the daemon.
+    """The native agent's view of the daemon.
 
-    ``settings`` gives those in force; ``environ`` is the daemon's own environment, which has the
-    model's key; ``state`` its STATE directory. ``closed`` are further files and directories of
-    the daemon's own, which no agent may touch. ``agent`` is the agent's name.
+    ``settings`` returns those in force; ``environ`` is the daemon's own environment, which has the
+    model's key; ``state`` its STATE directory. ``closed`` are further files and directories of the
+    daemon's own, which no agent may touch. ``agent`` is the agent's name.
     """
 
     settings: Callable[[], NativeSettings]
@@ -121,7 +121,7 @@ class NativeDriver:
         return NativeTurn(people, work.run, work.wind_up)
 
     def reattach(self, pending: PendingTurn) -> AbstractAsyncContextManager[NativeTurn]:
-        """Not possible: a native turn ends with its daemon. Raises ``RuntimeError``."""
+        """Refuse to reattach: a native turn ends with its daemon. Raises ``RuntimeError``."""
         raise RuntimeError(f"turn {pending.turn_id} is native and ended with its daemon")
 
     async def inspect(self, pending: PendingTurn) -> TurnStatus:
@@ -156,14 +156,14 @@ class NativeDriver:
     async def available(
         self, command: tuple[str, ...], environment: Mapping[str, str]
     ) -> str | None:
-        """``None`` if a model can be asked, as far as settings and environment tell."""
+        """Return ``None`` if a model can be asked, as far as settings and environment show."""
         here = self._surroundings
         return problem(here.settings(), here.environ, here.agent)
 
     def transcript(
         self, session_id: str, working_directory: str, environment: Mapping[str, str]
     ) -> Path | None:
-        """The session's file in STATE, if it has one."""
+        """Return the session's file in STATE, if it has one."""
         path = self._path(session_id)
         return path if path.exists() else None
 
@@ -184,13 +184,13 @@ async def _open(session: SessionFile) -> AsyncIterator[SessionFile]:
 
 
 async def _refused(reason: str) -> TurnReport:
-    """The end of a turn that cannot work where it is to."""
+    """Build the end of a turn that cannot work in its place."""
     await trio.lowlevel.checkpoint()
     return TurnReport(kind="failed", detail=reason)
 
 
 def _cut_off_command(loop: LoopState) -> bool:
-    """Whether a command was begun of which nobody knows the end."""
+    """Return whether a command was begun whose end is unknown."""
     due = loop.present.due if loop.present is not None else None
     if due is None or loop.present is None:
         return False

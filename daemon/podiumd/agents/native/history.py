@@ -1,4 +1,4 @@
-"""From the rows of a session's file to the earlier turns as the model is told of them. Pure."""
+"""The earlier turns of a session as the model gets them, from the rows of its file. Pure."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _LINE_CHARACTERS: Final = 160
 
 
 def past_turns(rows: Iterable[Row], present: str) -> tuple[PastTurn, ...]:
-    """The turns before the one whose id is ``present``, oldest first."""
+    """List the turns before the one whose id is ``present``, oldest first."""
     turns: dict[str, list[Row]] = {}
     for row in rows:
         if row.turn != present:
@@ -28,7 +28,7 @@ def _turn(rows: Sequence[Row]) -> PastTurn:
 
 
 def _answer(rows: Sequence[Row]) -> str:
-    """The last words of the turn, with what the model said as it was done."""
+    """Return the last words of the turn, with the model's summary as it was done."""
     for row in reversed(rows):
         if row.type == "reply":
             sums = [str(one.args.get("summary", "")) for one in row.actions if one.name == "done"]
@@ -39,7 +39,7 @@ def _answer(rows: Sequence[Row]) -> str:
 
 
 def _did(rows: Sequence[Row]) -> Iterable[str]:
-    """Each action of the turn in a line, with what came of it; then what became of the changes."""
+    """Yield each action of the turn in a line, with its result; then the fate of the changes."""
     actions = {one.id: one for row in rows for one in row.actions}
     for row in rows:
         for result in row.results:

@@ -1,4 +1,4 @@
-"""What the model is asked with: its system text, what was looked up, what was said so far."""
+"""The request to the model: its system text, what was looked up, the conversation so far."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Asking:
         self._texts = KeptTexts()
 
     async def compose(self, model: Model, loop: LoopState, window: int | None = None) -> Composed:
-        """The messages of the next request; ``window`` (tokens) in place of the model's own."""
+        """Compose the next request's messages; ``window`` (tokens) replaces the model's own."""
         tokens = prompt_tokens(window or model.window, model.reply_tokens)
         room = self._gauge.size(tokens) - size_of(self.system)
         if self._opening is None:
@@ -63,8 +63,10 @@ class Asking:
         )
 
     def too_large(self, model: Model, composed: Composed) -> str:
-        """Why a request cannot be sent, although nothing more of it can be left out; empty where
-        it can, or nobody knows how much the model takes in."""
+        """Return why a request cannot be sent, although nothing more of it can be left out.
+
+        Empty where it can be sent, or where the model's window is uncertain.
+        """
         size = composed.size + size_of(self.system)
         if composed.fits or not model.certain or least_tokens(size) <= model.window:
             return ""

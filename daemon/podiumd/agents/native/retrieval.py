@@ -1,7 +1,7 @@
-"""Looks up what a request names before the model is asked: a map of the tree, files mentioned.
+"""Looks up the names in a request before the model is asked: a map of the tree, files mentioned.
 
-The map honours ``.gitignore`` where git is there; without git common heaps are left out. No link
-is followed, files are read through the workspace, and everything is bounded, said where it is.
+The map honours ``.gitignore`` where git is there; without git common heaps are left out. No link is
+followed, files are read through the workspace, and everything is bounded, with a note where it is.
 """
 
 from __future__ import annotations
@@ -34,10 +34,9 @@ _HEAPS: Final = frozenset(
 
 
 async def opening_for(workspace: Workspace, request: str, room: int | None = None) -> str:
-    """What to show a model along with a request; at most ``room`` characters, and a word where
-    that leaves something out.
+    """Build the text to show a model along with a request; at most ``room`` characters.
 
-    Empty for a directory without files.
+    A note stands where that leaves something out. Empty for a directory without files.
     """
     files, complete = await _files(workspace)
     if not files:
@@ -52,7 +51,7 @@ async def opening_for(workspace: Workspace, request: str, room: int | None = Non
 
 
 async def _files(workspace: Workspace) -> tuple[list[str], bool]:
-    """The files below the root, and whether those are all."""
+    """List the files below the root, and whether those are all."""
     try:
         with trio.fail_after(_GIT_SECONDS):
             found = await listed_files(workspace.root, _MOST_FILES)
@@ -64,7 +63,7 @@ async def _files(workspace: Workspace) -> tuple[list[str], bool]:
 
 
 def _walked(root: str) -> tuple[list[str], bool]:
-    """The files as a walk finds them: no links, nothing hidden, no heaps of others' files."""
+    """List the files as a walk finds them: no links, nothing hidden, no heaps of others' files."""
     found: list[str] = []
     for directory, names, files in walk(root):
         names[:] = sorted(name for name in names if name[0] != "." and name not in _HEAPS)
@@ -77,7 +76,7 @@ def _walked(root: str) -> tuple[list[str], bool]:
 
 
 def tree_map(files: Iterable[str], room: int, *, complete: bool = True) -> str:
-    """A map of the tree in about ``room`` characters: directories with the names of their files.
+    """Build a map of the tree in about ``room`` characters: directories with their files' names.
 
     Where it is too long the deepest directories are only counted.
     """
@@ -110,7 +109,7 @@ def _drawn(inside: dict[str, list[str]], depth: int) -> str:
 
 
 def mentioned(request: str, files: Sequence[str]) -> list[str]:
-    """The files that a request names, in its order: by path, or by a name that only one has."""
+    """List the files that a request names, in its order: by path, or by a unique name."""
     known = set(files)
     named: dict[str, list[str]] = defaultdict(list)
     for path in files:

@@ -33,10 +33,10 @@ class TurnRows:
         self._cwd = cwd
 
     def of(self, loop: ls.LoopState, at: str, *, since: int = 0, over: bool = False) -> list[Row]:
-        """The rows that the turn has come to, in order; ``at`` is the present (RFC 3339).
+        """Build the rows that the turn has come to, in order; ``at`` is the present (RFC 3339).
 
-        ``since``: so many replies, with what came of them, are written already. ``over``: the
-        turn ends here, what was not done of it is told as interrupted.
+        ``since``: so many replies, with their results, are written already. ``over``: the turn ends
+        here, actions that were not done are reported as interrupted.
         """
         rows = [] if since else [self._said(self._prompt_uuid, self._prompt, at)]
         rows += self._words(loop, since, at)
@@ -48,7 +48,7 @@ class TurnRows:
         return rows
 
     def notice(self, text: str, at: str) -> Row:
-        """The daemon's own words at the end of the turn."""
+        """Build the row of the daemon's own words at the end of the turn."""
         return Row(
             type="notice",
             uuid=derive(self._turn, "notice"),
@@ -84,7 +84,7 @@ class TurnRows:
         )
 
     def _results(self, one: ls.Round, at: str) -> Iterator[Row]:
-        """What came of a reply; nothing of one that was only words."""
+        """Yield the results of a reply; none for one that was only words."""
         results = tuple(
             self._result(one, index, state.result or _unknown(state))
             for index, state in enumerate(one.actions)
@@ -119,7 +119,7 @@ class TurnRows:
 
 
 def said(one: ls.Round) -> str:
-    """The words of a reply, without its actions."""
+    """Return the words of a reply, without its actions."""
     return parse_reply(one.text, cut=one.stop == "length").prose
 
 

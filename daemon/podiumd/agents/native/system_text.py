@@ -1,4 +1,4 @@
-"""What the model is told about its work before anything else: what there is, how to ask for it."""
+"""The model's introduction to its work before anything else: what there is, how to ask for it."""
 
 from __future__ import annotations
 
@@ -146,12 +146,12 @@ def system_text(
     earlier: bool = False,
     extra: str = "",
 ) -> str:
-    """The system text of a turn; it is the same for all requests of the turn.
+    """Build the system text of a turn; it is the same for all requests of the turn.
 
     ``directory`` is the working directory; ``offered`` the actions of the turn, no others are
-    spoken of; ``sandboxed`` says whether commands run in a sandbox, ``commits`` whether changes
-    become a commit at the end, ``earlier`` those of earlier steps too; ``extra`` are instructions
-    of the person's or the recipe's own.
+    spoken of; ``sandboxed``: commands run in a sandbox, ``commits``: changes become a commit at the
+    end, ``earlier``: those of earlier steps too; ``extra`` are instructions of the person's or the
+    recipe's own.
     """
     names = {tool.name for tool in offered}
     able = [words for name, words in _CAPABILITIES.items() if name in names]

@@ -1,8 +1,8 @@
-"""The native agent's session files: one row a line, each written once, whatever happens.
+"""The native agent's session files: one row a line, each written once, through any crash.
 
-Who writes a row knows its uuid beforehand, from the turn and the row's place in it. So what a
-crash has left unclear is simply written again: a row that the file has already is passed over. A
-line that was cut by a crash is ended before the next one and counts for nothing.
+The writer of a row knows its uuid beforehand, from the turn and the row's place in it. So a row
+that a crash has left unclear is simply written again: one that the file has already is passed over.
+A line that was cut by a crash is ended before the next one and counts for nothing.
 
 Blocking; meant for a thread.
 """
@@ -30,7 +30,7 @@ class RowAction(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class RowResult(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What an action came to."""
+    """The result of an action."""
 
     id: str
     action: str
@@ -41,11 +41,11 @@ class RowResult(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Row(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One row; ``podiumd.formats.native_session`` says what they are.
+    """A row of the file; ``podiumd.formats.native_session`` describes them.
 
-    ``turn`` is the turn's id, ``number`` that of the reply which a reply or its results belong
-    to. ``cwd`` is the working directory, on prompts. ``text`` of a reply is all that the model
-    wrote, ``said`` the words outside of its actions.
+    ``turn`` is the turn's id, ``number`` that of the reply which a reply or its results belong to.
+    ``cwd`` is the working directory, on prompts. ``text`` of a reply is all that the model wrote,
+    ``said`` the words outside of its actions.
     """
 
     type: RowKind
@@ -155,7 +155,7 @@ class SessionFile:
 
 
 def read_rows(data: bytes) -> Iterator[Row]:
-    """The rows among the lines; what is none, or was cut by a crash, is passed over."""
+    """Yield the rows among the lines; an invalid one, or one cut by a crash, is passed over."""
     for line in data.split(b"\n"):
         if not line:
             continue

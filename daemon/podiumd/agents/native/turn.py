@@ -1,4 +1,4 @@
-"""One turn of the native agent, as the runtime handles it; ``work`` is what goes on in it."""
+"""A turn of the native agent, as the runtime handles it; ``work`` is what goes on in it."""
 
 from __future__ import annotations
 

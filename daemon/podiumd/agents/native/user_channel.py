@@ -1,4 +1,4 @@
-"""The side of a native turn that people see: what they are told, asked, and say themselves."""
+"""The side of a native turn that people see: its output, its questions, and their own words."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from podiumd.drivers.turn_channel import TurnChannel
 
 
 class UserChannel(TurnChannel):
-    """Tells events to whoever follows the turn, and hears their answers and words.
+    """Channel of events to the turn's followers, and of their answers and words.
 
     ``waiting`` are words that an earlier life of the daemon has accepted. ``part`` is the part of
     the turn that goes on, see ``Output``.
@@ -54,11 +54,11 @@ class UserChannel(TurnChannel):
             self._send.send_nowait(Output(self._prompt_uuid, "tool_result", delta, self.part))
 
     async def phase(self, uuid: str, phase: PromptPhase) -> None:
-        """Tell what becomes of a prompt, or of words."""
+        """Report the phase of a prompt, or of words."""
         await self.tell(PromptState(uuid, phase))
 
     def end(self) -> None:
-        """Nothing more is told, asked or heard."""
+        """End the channel: nothing more is reported, asked or received."""
         self._over = True
         super().end()
 
@@ -105,12 +105,12 @@ class UserChannel(TurnChannel):
 
     @property
     def waiting(self) -> tuple[Words, ...]:
-        """Words that the turn has accepted and not begun with."""
+        """Return the words that the turn has accepted and not begun with."""
         return tuple(self._waiting)
 
     @property
     def taken(self) -> tuple[str, ...]:
-        """The uuids of the words that it has begun with."""
+        """Return the uuids of the words that it has begun with."""
         return tuple(self._taken)
 
     def settle(self, words: Words, *, taken: bool) -> None:
@@ -120,7 +120,7 @@ class UserChannel(TurnChannel):
 
     @property
     def undelivered(self) -> tuple[str, ...]:
-        """The uuids of words that the turn has accepted and did not begin with."""
+        """Return the uuids of words that the turn has accepted and did not begin with."""
         return (*self._late, *(words.uuid for words in self._waiting))
 
     def hush(self) -> bool:

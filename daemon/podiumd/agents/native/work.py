@@ -1,7 +1,7 @@
-"""What goes on in a native turn: the model is asked, its actions are done, until the turn is over.
+"""The work of a native turn: the model is asked, its actions are done, until the turn is over.
 
-What is to be done next is said by the turn's stored facts alone (``LoopState.next``), so it goes
-on after a crash where it was. Each step does one thing and has it stored.
+The next step follows from the turn's stored facts alone (``LoopState.next``), so it goes on after a
+crash where it was. Each step does one thing and has it stored.
 """
 
 from __future__ import annotations
@@ -57,11 +57,11 @@ MOST_SMALLER: Final = 3
 
 
 class _Silent(Exception):
-    """The model said nothing for too long."""
+    """Signal that the model was silent for too long."""
 
 
 class Work:
-    """One turn's work.
+    """The work of one turn.
 
     Parameters: ``open_model`` opens the model, whose events go to the ``Tell`` that it is given.
     """
@@ -153,7 +153,7 @@ class Work:
             await self._people.show("status", unknown and UNCOMMITTED.format(unknown))
 
     async def _hear(self) -> None:
-        """Take up what people have said meanwhile: the model is told with the next request."""
+        """Take up people's new words: the model gets them with the next request."""
         waiting = self._people.waiting
         if not waiting:
             return
@@ -196,7 +196,7 @@ class Work:
         )
 
     async def _reply(self, model: Model) -> ModelReply:
-        """One reply. Raises ``ModelError``, and ``_Silent``."""
+        """Get one reply. Raises ``ModelError``, and ``_Silent``."""
         window: int | None = None
         for _ in range(MOST_SMALLER):
             try:
@@ -225,7 +225,7 @@ class Work:
         raise _Silent
 
     async def _hear_model(self, event: ModelEvent) -> None:
-        """Tell people what the model says while it does."""
+        """Show people the model's words as they come."""
         if isinstance(event, ReplyText):
             await self._people.show("text", self._speaking.feed(event.text))
         elif isinstance(event, ReplyThought):
@@ -277,7 +277,7 @@ class Work:
         loop = self._ledger.loop
         texts = tuple(filter(None, (*map(said, loop.rounds), summary(loop))))
         if loop.commit is not None and loop.commit.state == "failed":
-            texts = (words, *texts)  # before all else: what is said to be done is in no commit
+            texts = (words, *texts)  # before all else: the work reported as done is in no commit
         elif words:
             texts = (*texts, words)
         return TurnReport(
@@ -317,9 +317,9 @@ class Work:
 
 
 def closing_words(loop: ls.LoopState, commits: bool) -> str:
-    """What the daemon itself says at the end of a turn: what became of what it has changed.
+    """Build the daemon's own words at the end of a turn: the fate of its changes.
 
-    ``commits``: somebody may expect a commit; else there is nothing to say.
+    ``commits``: a commit may be expected; else there are none.
     """
     if loop.commit is not None and loop.commit.state != "refused":
         return loop.commit.detail if loop.files or loop.commit.state != "nothing" else ""
@@ -330,21 +330,23 @@ def closing_words(loop: ls.LoopState, commits: bool) -> str:
 
 
 def refusal(loop: ls.LoopState) -> str:
-    """What a hook said that has kept the turn from its commit."""
+    """Return the words of a hook that has kept the turn from its commit."""
     note = loop.commit or loop.refused
     return note.detail if note is not None and note.state == "refused" else ""
 
 
 def summary(loop: ls.LoopState) -> str:
-    """What the model said with its ``done``."""
+    """Return the model's summary with its ``done``."""
     last = loop.present.actions[-1:] if loop.present is not None else ()
     found = [one.action.args.get("summary") for one in last if one.action.name == "done"]
     return next((text for text in found if isinstance(text, str)), "")
 
 
 def failed_reply(error: ModelError) -> lc.ReplyFailed:
-    """How a turn ends that cannot reach its model. Where the server says when to come back, the
-    run waits until then."""
+    """Build the end of a turn that cannot reach its model.
+
+    Where the server gives a time to come back, the run waits until then.
+    """
     if error.kind == "rate" and error.retry_after is not None:
         until = datetime.now(UTC) + timedelta(seconds=error.retry_after)
         return lc.ReplyFailed(

@@ -28,15 +28,15 @@ def examine(asked: Examined) -> Check:
 
 
 def is_ready(asked: Examined) -> bool:
-    """Never: it plays, and works on nothing."""
+    """Return false: it plays, and works on nothing."""
     return False
 
 
 def at_hand(asked: Examined) -> bool:
-    """Never, for the same reason."""
+    """Return false, for the same reason."""
     return False
 
 
 def provider(asked: Examined) -> Provider | None:
-    """None: it asks nobody."""
+    """Return ``None``: it asks no server."""
     return None

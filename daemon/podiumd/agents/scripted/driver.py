@@ -1,8 +1,8 @@
 """The scripted driver: plays a file of turns inside the daemon, with no agent and no model.
 
-For trying recipes out, for demos and for tests. What it does is real: files are written, commands
-run. A journal in the turn's directory tells after a crash what became of the turn, and how far
-its run has played the script.
+For trying recipes out, for demos and for tests. Its actions are real: files are written, commands
+run. A journal in the turn's directory shows after a crash what became of the turn, and how far its
+run has played the script.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ class ScriptedDriver:
                 plays.cut_off(index)
 
     def reattach(self, pending: PendingTurn) -> AbstractAsyncContextManager[ScriptedTurnRun]:
-        """Not possible: a scripted turn ends with its daemon. Raises ``RuntimeError``."""
+        """Refuse to reattach: a scripted turn ends with its daemon. Raises ``RuntimeError``."""
         raise RuntimeError(f"turn {pending.turn_id} is scripted and ended with its daemon")
 
     async def inspect(self, pending: PendingTurn) -> TurnStatus:
@@ -138,5 +138,5 @@ class ScriptedDriver:
     def transcript(
         self, session_id: str, working_directory: str, environment: Mapping[str, str]
     ) -> Path | None:
-        """None: scripted sessions have no transcript."""
+        """Return ``None``: scripted sessions have no transcript."""
         return None

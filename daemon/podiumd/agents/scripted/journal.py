@@ -1,4 +1,4 @@
-"""What a scripted turn notes down while it plays, one JSON line at a time.
+"""The notes of a scripted turn while it plays, one JSON line at a time.
 
 The lines are ``started`` (run and the turn's place in the script), ``acting`` before each file or
 command, ``calling`` before each call of one of Podium's own tools, ``finished`` with the report.
@@ -23,7 +23,7 @@ MOST_RUNS = 256
 
 
 class Entry(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One line of the journal."""
+    """A line of the journal."""
 
     event: str
     run_id: str = ""
@@ -33,8 +33,8 @@ class Entry(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Played(msgspec.Struct, frozen=True):
-    """What a journal tells: ``acted`` is true from the first file or command on, ``called`` from
-    the first call of one of Podium's own tools on."""
+    """The content of a journal: ``acted`` is true from the first file or command on, ``called``
+    from the first call of one of Podium's own tools on."""
 
     started: bool
     acted: bool
@@ -55,21 +55,21 @@ class Journal:
         self._path = directory / NAME
 
     async def started(self, run_id: str, index: int | None) -> None:
-        """The turn at ``index`` of the script begins (``None``: none was left)."""
+        """Note that the turn at ``index`` of the script begins (``None``: none was left)."""
         await trio.lowlevel.checkpoint()
         entry = Entry("started", run_id=run_id, index=index)
         self._write(msgspec.json.encode(entry) + b"\n", durably=False)
 
     async def acting(self, action: str) -> None:
-        """A file is about to be written, or a command to be run."""
+        """Note that a file is about to be written, or a command to be run."""
         await self._append(Entry("acting", action=action))
 
     async def calling(self, call_id: str) -> None:
-        """One of Podium's own tools is about to be called."""
+        """Note that one of Podium's own tools is about to be called."""
         await self._append(Entry("calling", action=call_id))
 
     async def finished(self, report: TurnReport) -> None:
-        """The turn is over; nothing of it is repeated from here on."""
+        """Note that the turn is over; nothing of it is repeated from here on."""
         await self._append(Entry("finished", report=report))
 
     async def _append(self, entry: Entry) -> None:
@@ -100,29 +100,31 @@ def read_journal(directory: Path) -> Played:
 
 
 class RunPlays:
-    """How far one run has played its script. ``used``: how often each turn, by index, was played
-    to its end, or is being played. ``cut``: the turn played last, where the end of its daemon cut
-    it off."""
+    """Progress of one run in its script.
+
+    ``used``: how often each turn, by index, was played to its end, or is being played. ``cut``: the
+    turn played last, where the end of its daemon cut it off.
+    """
 
     def __init__(self) -> None:
         self.used: Counter[int] = Counter()
         self.cut: int | None = None
 
     def begun(self, index: int | None) -> None:
-        """A turn has begun, and its journal says so."""
+        """Note that a turn has begun, and its journal says so."""
         self.cut = None
         if index is not None:
             self.used[index] += 1
 
     def cut_off(self, index: int | None) -> None:
-        """The daemon ends before the turn that had begun: it is to be played again."""
+        """Note that the daemon ends before the turn that had begun: it is to be played again."""
         self.cut = index
         if index is not None:
             self.used[index] -= 1
 
 
 class Plays:
-    """How far each run has played its script.
+    """Progress of each run in its script.
 
     Counted once from the journals, so that it is right also after a restart, and then as turns
     begin: a turn costs the same whether it is the first of its run or the thousandth.
@@ -132,7 +134,7 @@ class Plays:
         self._runs: dict[str, RunPlays] = {}
 
     def of(self, parent: Path, run_id: str) -> RunPlays:
-        """The plays of a run; ``parent`` holds the directories of all turns."""
+        """Return the plays of a run; ``parent`` holds the directories of all turns."""
         plays = self._runs.pop(run_id, None)
         if plays is None:
             plays = _turns_played(parent, run_id)
@@ -151,7 +153,7 @@ class Plays:
 
 
 def _turns_played(parent: Path, run_id: str) -> RunPlays:
-    """Count what the journals tell of a run, none of whose turns is being played."""
+    """Count a run's turns in the journals; none of them is being played."""
     plays, last = RunPlays(), (0, False)
     for path in parent.glob(f"*/{NAME}"):
         entries = list(_entries(path))
@@ -168,8 +170,10 @@ def _turns_played(parent: Path, run_id: str) -> RunPlays:
 
 
 def ended_with_daemon(report: TurnReport | None) -> bool:
-    """Whether a turn was cut off by the end of its daemon, before it had an end of its own. One
-    that somebody interrupted has."""
+    """Return whether a turn was cut off by the end of its daemon, before it had an end of its own.
+
+    One that a person interrupted has its own.
+    """
     return report is None
 
 
@@ -182,5 +186,5 @@ def _entries(path: Path) -> Iterator[Entry]:
         try:
             yield msgspec.json.decode(line, type=Entry)
         except msgspec.DecodeError:
-            # The last line of a crash may be cut; what it would have said did not happen for us.
+            # The last line of a crash may be cut; its content did not happen for us.
             continue

@@ -80,7 +80,7 @@ class Call(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_default
 
 
 class Otherwise(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """What the turn says when a command ended with this status."""
+    """The turn's text when a command ended with this status."""
 
     status: int
     text: str
@@ -88,7 +88,7 @@ class Otherwise(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_de
 
 
 class ScriptedTurn(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """One turn of a script; see the module's text for the keys."""
+    """A turn of a script; see the module's text for the keys."""
 
     when: str = ""
     times: int = 1
@@ -111,9 +111,9 @@ class Script(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defau
     turns: tuple[ScriptedTurn, ...]
 
     def choose(self, prompt: str, used: Mapping[int, int]) -> int | None:
-        """The index of the turn that answers ``prompt``; ``None`` where none is left.
+        """Choose the turn that answers ``prompt``, by index; ``None`` where none is left.
 
-        ``used`` says how often each turn, by index, was already played in this run.
+        ``used`` counts how often each turn, by index, was already played in this run.
         """
         for index, turn in enumerate(self.turns):
             left = turn.times == 0 or used.get(index, 0) < turn.times
@@ -122,8 +122,11 @@ class Script(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defau
         return None
 
     def resume(self, prompt: str, used: Mapping[int, int], cut: int) -> int:
-        """The index of the turn that goes on where the turn ``cut`` was cut off: the same, whose
-        ``when`` the prompt need not fit, unless one is meant for the words of the interruption."""
+        """Return the index of the turn that goes on where the turn ``cut`` was cut off.
+
+        It is the same one, whose ``when`` the prompt need not fit, unless one is meant for the
+        words of the interruption.
+        """
         words, index = prompt.partition("\n\n")[0], self.choose(prompt, used)
         meant = index is not None and self.turns[index].when
         return index if index is not None and meant and re.search(meant, words) else cut
@@ -147,7 +150,7 @@ def parse_script(data: object, name: str, lines: TomlLines | None = None) -> Scr
 
 
 def _path(complaint: str) -> tuple[str | int, ...]:
-    """The place that a complaint about data speaks of."""
+    """Parse the place that a complaint about data names."""
     place, unknown = _PLACE.search(complaint), _UNKNOWN.search(complaint)
     parts = _PART.findall(place.group(1)) if place else []
     path = tuple(name or int(index) for name, index in parts)
@@ -181,7 +184,7 @@ def load_script(path: Path) -> Script:
 
 
 def script_turns(path: Path) -> tuple[dict[str, Any], ...]:
-    """The turns of a file as data that can be stored, to be given to ``parse_script`` again.
+    """Load the turns of a file as data that can be stored, and given to ``parse_script`` again.
 
     Raises ``ScriptError``.
     """
@@ -208,13 +211,13 @@ def _read(path: Path) -> str:
 
 
 def demo_script() -> Script:
-    """The built-in script: plays the recipe ``implement-and-review`` without any agent."""
+    """Load the built-in script: plays the recipe ``implement-and-review`` without any agent."""
     text = resources.files("podiumd.drivers").joinpath("demo.toml").read_text(encoding="utf-8")
     return parse_script(tomllib.loads(text), "demo.toml")
 
 
 def _problem(turn: ScriptedTurn) -> str:
-    """What is wrong with a turn beyond its types; empty where nothing is."""
+    """Describe what is wrong with a turn beyond its types; empty where nothing is."""
     try:
         re.compile(turn.when)
     except re.error as error:

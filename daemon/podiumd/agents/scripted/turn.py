@@ -1,4 +1,4 @@
-"""One scripted turn while it plays: says its text, asks, writes files, runs commands, calls."""
+"""A scripted turn while it plays: prints its text, asks, writes files, runs commands, calls."""
 
 from __future__ import annotations
 
@@ -59,8 +59,10 @@ class ScriptedTurnRun(InProcessTurn):
 
     @property
     def may_leave_processes(self) -> bool:
-        """Whether it has run a command; what a daemon that died has left is ended before a turn
-        is played again."""
+        """Return whether it has run a command.
+
+        Processes that a daemon left when it died are ended before a turn is played again.
+        """
         return self._started_process
 
     async def steer(self, text: str, uuid: str) -> bool:
@@ -82,7 +84,7 @@ class ScriptedTurnRun(InProcessTurn):
 
     @property
     def ended_with_daemon(self) -> bool:
-        """Whether its daemon ended before it, and so it is to be played again."""
+        """Return whether its daemon ended before it, and so it is to be played again."""
         return ended_with_daemon(self._report)
 
     async def run(self) -> None:

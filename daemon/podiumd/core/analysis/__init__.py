@@ -1,1 +1,1 @@
-"""What can be known of a recipe before it runs."""
+"""Analysis of a recipe before it runs."""

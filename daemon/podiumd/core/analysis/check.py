@@ -26,9 +26,9 @@ from podiumd.core.recipe.template import variables
 
 
 class CheckResult(msgspec.Struct, frozen=True, kw_only=True):
-    """What a check found, in the order of the file; ``ok`` means no error.
+    """The findings of a check, in the order of the file; ``ok`` means no error.
 
-    ``recipe`` and ``worst_case`` are there where the recipe loads, also with errors in its graph.
+    ``recipe`` and ``worst_case`` are set where the recipe loads, also with errors in its graph.
     ``whole`` is the recipe with its calls replaced, or as it is where they cannot be.
     """
 
@@ -116,7 +116,7 @@ def _look(
 
 
 def _check_params(recipe: Recipe, notes: Notes) -> None:
-    """Every parameter is used somewhere."""
+    """Check that every parameter is used somewhere."""
     used = {
         variable
         for name, step in recipe.steps.items()

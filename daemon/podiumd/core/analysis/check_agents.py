@@ -1,4 +1,4 @@
-"""What steps demand of their agents, against what these agents can do."""
+"""Check of the steps' demands against the capabilities of their agents."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from podiumd.core.recipe.model import Recipe, Step
 
 
 class Capabilities(msgspec.Struct, frozen=True):
-    """What an agent can do; a recipe's demands are checked against it before a run starts.
+    """Capabilities of an agent; a recipe's demands are checked against them before a run starts.
 
     ``permission_modes`` are the agent's own words for how much it may do unasked. ``tools``: it
-    takes the tools that Podium serves; ``hooks``: it asks before and tells after each tool;
+    takes the tools that Podium serves; ``hooks``: it asks before each tool and reports after it;
     ``system_text``: its system text may be another in each turn; ``compacts``: it sums up what no
     longer fits by itself, and need not be asked to.
     """
@@ -40,8 +40,8 @@ def check_agents(
 ) -> None:
     """Note each step that demands what its agent cannot do.
 
-    ``known`` are the agents by name; ``default_agent`` takes the steps that name none. What a step
-    of a called recipe demands is told of the step that calls.
+    ``known`` are the agents by name; ``default_agent`` takes the steps that name none. A demand of
+    a step in a called recipe is reported at the step that calls.
     """
     for full_name, step in recipe.steps.items():
         if step.kind not in ("turn", "talk"):

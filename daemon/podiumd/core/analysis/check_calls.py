@@ -1,6 +1,6 @@
-"""What steps demand of the recipes they call: that they exist, fit, and come to an end.
+"""Check of the recipes that steps call: they must exist, fit and come to an end.
 
-A called recipe comes back with its exit reason. One that the caller says nothing about ends the
+A called recipe comes back with its exit reason. A reason that the caller does not name ends the
 caller in the same way, so that none is unhandled.
 """
 
@@ -117,7 +117,7 @@ def _params_fit(name: str, step: Step, called: Recipe, notes: Notes) -> bool:
 
 
 def _check_reasons(name: str, step: Step, called: Recipe, notes: Notes) -> None:
-    """Each handled reason is one with which the called recipe can end."""
+    """Check that the called recipe can end with each handled reason."""
     ways = (way for inner in RecipeGraph(called).reachable for way in ways_out(called.steps[inner]))
     possible = {way.exit for way in ways if way.exit is not None}
     for outcome in step.on:

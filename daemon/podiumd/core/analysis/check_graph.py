@@ -13,7 +13,7 @@ def check_graph(recipe: Recipe, graph: RecipeGraph, notes: Notes) -> None:
     """Note dead ends, endless cycles and ends without success.
 
     ``graph`` is that of the recipe with its calls replaced: the steps of what step ``ship`` calls
-    are ``ship.NAME`` there. Their faults are told of the step that calls.
+    are ``ship.NAME`` there. Their faults are reported at the step that calls.
     """
     ending = graph.ending()
     _check_reach(recipe, notes, {_own(name) for name in graph.reachable}, {*map(_own, ending)})
@@ -28,7 +28,7 @@ def _own(name: str) -> str:
 
 
 def _check_reach(recipe: Recipe, notes: Notes, reachable: set[str], ending: set[str]) -> None:
-    """Each step can be reached, and from each an exit."""
+    """Check that each step can be reached, and an exit from each."""
     for name in recipe.steps:
         path = ("steps", name)
         if name not in reachable:
@@ -46,7 +46,7 @@ def _check_reach(recipe: Recipe, notes: Notes, reachable: set[str], ending: set[
 
 
 def _check_cycles(recipe: Recipe, graph: RecipeGraph, notes: Notes) -> None:
-    """Each cycle has a way out and a bound; the restarts of a recipe are always bounded."""
+    """Check that each cycle has a way out and a bound; a recipe's restarts are always bounded."""
     for cycle in graph.cycles(restarts=True):
         if not graph.leaves(cycle):
             message = (
@@ -73,7 +73,8 @@ def _named(cycle: Sequence[str]) -> str:
 
 
 def _check_success(graph: RecipeGraph, notes: Notes) -> None:
-    """Some exit that a run can reach is a success; how an unknown recipe ends nobody knows."""
+    """Check that a run can reach an exit that is a success; the exits of an unknown recipe are not
+    known."""
     classes = {way.class_ for name in graph.reachable for way in graph.ways[name]}
     if "completed" not in classes and not graph.calls:
         message = (
@@ -84,7 +85,7 @@ def _check_success(graph: RecipeGraph, notes: Notes) -> None:
 
 
 def check_irreversible(recipe: Recipe, graph: RecipeGraph, notes: Notes) -> None:
-    """Warn where nobody has said yes before a step that cannot be undone, after an agent's work."""
+    """Warn where no person approves an irreversible step that follows an agent's work."""
     before = reverse(graph.next)
     for name in graph.reachable:
         step = recipe.steps[name]

@@ -1,7 +1,7 @@
-"""A recipe as a picture: what is drawn, whatever the language.
+"""A recipe as a picture: its nodes and arrows, independent of the output language.
 
-Names of nodes are made up (``s0``, ``x1``): what recipes call their steps may be a word of the
-language (``end``). Whatever people wrote stands only in labels.
+Names of nodes are made up (``s0``, ``x1``), because a step's name may be a word of the language
+(``end``). Text that people wrote stands only in labels.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class Picture(NamedTuple):
 def draw(recipe: Recipe) -> Picture:
     """Steps in the file's order, then the exits, in the order in which they are named."""
     ids = {name: f"s{number}" for number, name in enumerate(recipe.steps)}
-    # What leads to a step with a gate leads to the gate.
+    # An edge to a step with a gate leads to the gate.
     doors = {
         name: f"g{ids[name][1:]}" if step.gate is not None else ids[name]
         for name, step in recipe.steps.items()
@@ -83,14 +83,14 @@ def draw(recipe: Recipe) -> Picture:
 
 
 def _line(way: Way) -> Line:
-    """What the recipe is about is drawn plainly, the ways out that every step has quietly."""
+    """Choose the line of a way: plain for the recipe's own, quiet for those of every step."""
     if way.implied or (way.outcome in (OTHER, DECLINED) and way.to is None):
         return "quiet"
     return "failed" if way.outcome == CHECKS_FAILED else "plain"
 
 
 def _lines(name: str, step: Step) -> tuple[str, ...]:
-    """A step's name, and what is special about it."""
+    """Return a step's name and the lines about what is special in it."""
     lines = [name]
     if step.ask is not None:
         lines.append(step.ask)
@@ -109,7 +109,7 @@ def _lines(name: str, step: Step) -> tuple[str, ...]:
 
 
 def _short(text: str) -> str:
-    """One line of a label, not too long to be read in a box."""
+    """Shorten a text to one line of a label that fits a box."""
     folded = " ".join(text.split())
     line = "".join(char if char.isprintable() else "\ufffd" for char in folded)
     return line if len(line) <= _LONGEST else line[: _LONGEST - 1] + "…"

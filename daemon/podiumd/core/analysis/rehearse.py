@@ -1,4 +1,4 @@
-"""One step of a recipe, played with made-up replies: what would be read from them, and retries."""
+"""Rehearsal of one step of a recipe with made-up replies: how each is read, and the retries."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Rejected(msgspec.Struct, frozen=True):
 
 
 class StepPlay(msgspec.Struct, frozen=True):
-    """What replies do at one step: how each was read, and where they lead.
+    """The effect of replies at one step: how each was read, and where they lead.
 
     ``outcome``, ``to`` and ``exit`` are ``None`` where the replies ran out before the step was
     over; ``unused`` counts those that came after its end.
@@ -84,7 +84,7 @@ def play_step(recipe: Recipe, name: str, replies: Sequence[str]) -> StepPlay | P
 
 
 def _judged(fact: f.AnyFact) -> Accepted | Rejected | None:
-    """How a reply was read, where the fact tells that."""
+    """Return how a reply was read; ``None`` where the fact does not record that."""
     if isinstance(fact, f.OutcomeParsed):
         return Accepted(True, fact.outcome, fact.description, fact.source, fact.repaired)
     if isinstance(fact, f.OutcomeInvalid):

@@ -1,8 +1,9 @@
-"""One phase of a conversation, played: made-up replies with tool calls, and a person's messages.
+"""Rehearsal of one phase of a conversation: made-up replies with tool calls, and a person's
+messages.
 
-A reply is an agent's text; what it does stands in it as the native agent writes actions, in fenced
-blocks (``{"action": "save", "key": "goal", "value": "..."}``). Lines that begin with ``>`` are what
-the person says at that point.
+A reply is an agent's text; its actions stand in it as the native agent writes them, in fenced
+blocks (``{"action": "save", "key": "goal", "value": "..."}``). Lines that begin with ``>`` are the
+person's message at that point.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ _QUOTE: Final = ">"
 
 
 class ToolPlayed(msgspec.Struct, frozen=True):
-    """A call of one of Podium's tools, and what the agent is told of it."""
+    """A call of one of Podium's tools, and the answer that the agent gets."""
 
     tool: str
     args: dict[str, Any]
@@ -32,9 +33,9 @@ class ToolPlayed(msgspec.Struct, frozen=True):
 
 
 class PhaseReply(msgspec.Struct, frozen=True):
-    """What one turn of the agent did.
+    """The effect of one turn of the agent.
 
-    ``prompt`` is what it was sent, ``text`` what it said, ``ctx`` what is saved after it. With a
+    ``prompt`` is what it was sent, ``text`` its reply, ``ctx`` what is saved after it. With a
     ``fault`` the reply could not be read and nothing of it was done. ``transition`` is the way it
     goes on by, ``question`` what it asks the person. ``ok``: nothing was refused.
     """
@@ -50,8 +51,8 @@ class PhaseReply(msgspec.Struct, frozen=True):
 
 
 class PhasePlay(msgspec.Struct, frozen=True):
-    """What a script does in one phase; the fields in common with those of a ``StepPlay`` mean the
-    same. ``waits``: the phase waits for the person when the script is at its end."""
+    """The effect of a script in one phase; the fields in common with those of a ``StepPlay`` mean
+    the same. ``waits``: the phase waits for the person when the script is at its end."""
 
     replies: tuple[PhaseReply, ...]
     outcome: str | None
@@ -64,7 +65,7 @@ class PhasePlay(msgspec.Struct, frozen=True):
 def play_phase(walk: Walk, script: Sequence[str]) -> PhasePlay:
     """Play a script in the phase that ``walk`` has just entered; its hooks let all pass.
 
-    Where the agent replies though nobody has said anything, somebody is taken to have done so.
+    Where the agent replies though no person has written, a message of the person is assumed.
     """
     lines = [line for text in script for line in _lines(text)]
     replies: list[PhaseReply] = []
@@ -91,7 +92,7 @@ def play_phase(walk: Walk, script: Sequence[str]) -> PhasePlay:
 
 
 def _lines(text: str) -> Iterator[tuple[bool, str]]:
-    """A part of the script as what the person says (``True``) and the agent replies."""
+    """Split a part of the script into the person's lines (``True``) and the agent's replies."""
     found: list[tuple[bool, list[str]]] = []
     for piece in pieces(text):
         plain = piece.info is None

@@ -43,7 +43,7 @@ _LINE_COLOURS: Final[dict[Line, str]] = {
 
 
 def graph(recipe: Recipe, format: Format) -> str:
-    """The recipe's machine as a text that Mermaid or Graphviz draws."""
+    """Render the recipe's machine as text for Mermaid or Graphviz."""
     picture = draw(recipe)
     return mermaid(picture) if format == "mermaid" else dot(picture)
 
@@ -67,7 +67,7 @@ _MERMAID_HARMLESS: Final = re.compile(r"\A-|[^A-Za-z0-9 ,:?!()/_\-\u0080-\U0010f
 
 
 def mermaid(picture: Picture) -> str:
-    """A flowchart: steps as boxes, gates as hexagons, exits coloured by their class."""
+    """Render a flowchart: steps as boxes, gates as hexagons, exits coloured by their class."""
     lines = ["flowchart TD", f"    %% {_mermaid_text(picture.title)}"]
     lines += [f"    {_mermaid_node(node)}" for node in picture.nodes]
     lines += [f"    {_mermaid_arrow(arrow)}" for arrow in picture.arrows]
@@ -101,7 +101,7 @@ def _mermaid_arrow(arrow: Arrow) -> str:
 
 
 def _mermaid_text(text: str) -> str:
-    """A text inside double quotes: what could mean something is written by its number."""
+    """Escape a text inside double quotes: write each special character by its number."""
     return _MERMAID_HARMLESS.sub(lambda found: f"#{ord(found.group())};", text)
 
 
@@ -127,7 +127,7 @@ _DOT_SHAPES: Final[dict[Shape, str]] = {
 
 
 def dot(picture: Picture) -> str:
-    """A digraph with HTML-like labels: the name of a step in bold, what is special below."""
+    """Render a digraph with HTML-like labels: a step's name in bold, what is special below."""
     title = f'<font point-size="15" color="#1b1f24"><b>{_html(picture.title)}</b></font>'
     limits = f"<br/>at most {_html(picture.limits)}" if picture.limits else ""
     lines = [f"    label=<{title}{limits}<br/>&#160;>;"]
@@ -162,7 +162,7 @@ def _dot_arrow(arrow: Arrow) -> str:
 
 
 def _html(text: str) -> str:
-    """A text inside an HTML-like label."""
+    """Escape a text for an HTML-like label."""
     for char, name in (("&", "amp"), ("<", "lt"), (">", "gt"), ('"', "quot")):
         text = text.replace(char, f"&{name};")
     return text

@@ -27,7 +27,7 @@ MOST_UNASKED: Final = 1000
 
 
 class Trace(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What a list of outcomes does: the steps passed, and the exit where one was reached.
+    """The effect of a list of outcomes: the steps passed, and the exit where one was reached.
 
     ``unused`` are the outcomes that were left over at the exit.
     """
@@ -63,11 +63,11 @@ class _Listed:
 
     @property
     def left(self) -> tuple[str, ...]:
-        """Those that nothing has taken yet."""
+        """Return the outcomes that nothing has taken yet."""
         return self._outcomes[self._taken :]
 
     def take(self, step: str, allowed: Sequence[str]) -> str:
-        """The next outcome, which ``step`` must allow.
+        """Take the next outcome, which ``step`` must allow.
 
         Raises:
             ImpossibleOutcome: the step cannot end so.
@@ -81,7 +81,7 @@ class _Listed:
         return self._outcomes[self._taken - 1]
 
     def take_if(self, words: Sequence[str]) -> str | None:
-        """The next outcome where it is one of these."""
+        """Take the next outcome if it is one of ``words``."""
         if not self.left or self.left[0] not in words:
             return None
         self._taken += 1
@@ -98,7 +98,7 @@ class _Simulation:
         self._left = len(self.listed.left)
 
     def go_on(self) -> None:
-        """One thing more happens.
+        """Do one thing more.
 
         Raises:
             _RunOut: the list has no outcome for it.
@@ -160,7 +160,7 @@ class _Simulation:
         self.walk.answer(question, answer)
 
     def _choose(self, step: Step) -> str:
-        """The answer to the question of an ask."""
+        """Choose the answer to the question of a gate step."""
         if "no" in step.choices and self.listed.take_if((DECLINED,)) is not None:
             return "no"
         if "yes" in step.choices:
@@ -181,12 +181,12 @@ class _Simulation:
             self.walk.do(c.Proceed(at=AT, look=TreeLook(repository=False)))
 
     def _claiming(self) -> str:
-        """The first outcome of the step that claims something, in a tree that was seen before."""
+        """Return the step's first outcome with a claim, after a look at the tree is recorded."""
         self.walk.take([TreeSeen(why="start", look=TreeLook())])
         return next(name for name, edge in self._step.on.items() if edge.claims in _CLAIMED)
 
     def _leave(self) -> None:
-        """A call or a conversation, neither of which is played, is over."""
+        """End a call or a conversation, neither of which is played."""
         d = Decision(self.walk.state, c.Proceed(at=AT))
         final = self._step.final
         outcome = self.listed.take_if((COMPLETE,)) or COMPLETE if final else self._take()
@@ -216,5 +216,5 @@ def simulate(recipe: Recipe, outcomes: Sequence[str]) -> Trace:
     end = walk.state.exit
     if end is None:
         return Trace(tuple(walk.hops), None)
-    # What the simulation said itself is no detail of anything.
+    # The simulation's own words are no detail of anything.
     return Trace(tuple(walk.hops), replace(end, detail=None), simulation.listed.left)

@@ -1,4 +1,4 @@
-"""A run that nobody carries out: the decider itself, told made-up events.
+"""A run without effects: the decider itself, fed with made-up events.
 
 Every fact comes from ``workflow.decide`` and every state from ``fold.evolve``, so limits, gates,
 checks, edges and exits are those of a real run.
@@ -20,7 +20,7 @@ from podiumd.core.run.state import Question, RunState
 
 AT: Final = "1970-01-01T00:00:00.000Z"
 SAID: Final = "simulated"
-"""What stands where an agent or a person would have said something."""
+"""Text that stands for the words of an agent or a person."""
 
 
 class SimulationError(ValueError):
@@ -32,13 +32,13 @@ class SimulationError(ValueError):
 
 
 class Walk:
-    """A run that nobody carries out: the state, and the steps passed so far."""
+    """A run without effects: the state, and the steps passed so far."""
 
     def __init__(self, recipe: Recipe) -> None:
         self.hops: list[Hop] = []
         self.facts: list[f.AnyFact] = []
         self._state: RunState | None = None
-        # Nobody gave values: each variable stands for itself.
+        # No values were given: each variable stands for itself.
         names = (*recipe.params, *(f"ctx.{key}" for key in recipe.context))
         self.do(
             c.Start(
@@ -55,12 +55,12 @@ class Walk:
 
     @property
     def state(self) -> RunState:
-        """The state of the run."""
+        """Return the state of the run."""
         assert self._state is not None
         return self._state
 
     def do(self, command: c.AnyCommand) -> None:
-        """One command, decided as in a real run."""
+        """Decide one command as in a real run."""
         self.take(decide(self._state, command))
 
     def take(self, facts: Sequence[f.AnyFact]) -> None:
@@ -72,21 +72,21 @@ class Walk:
         self.facts.extend(facts)
 
     def reply(self, report: TurnReport) -> None:
-        """The running turn ends."""
+        """End the running turn."""
         turn = self.state.turn
         assert turn is not None
         self.do(c.ReportTurnEnd(at=AT, turn_id=turn.intent.turn_id, report=report))
 
     def answer(self, question: Question, answer: str) -> None:
-        """A person answers."""
+        """Answer a question as a person."""
         self.do(c.Answer(at=AT, question_id=question.question_id, answer=answer))
 
     def proceed(self) -> None:
-        """What is next is done."""
+        """Do what is next."""
         self.do(c.Proceed(at=AT))
 
     def end_check(self, *, passed: bool) -> None:
-        """The check that is due ends."""
+        """End the check that is due."""
         assert self.state.next is not None
         self.do(
             c.ReportCheckEnd(
@@ -95,5 +95,5 @@ class Walk:
         )
 
     def end_command(self, *, passed: bool) -> None:
-        """The step's command ends."""
+        """End the step's command."""
         self.do(c.ReportCommandEnd(at=AT, passed=passed, exit_status=int(not passed)))

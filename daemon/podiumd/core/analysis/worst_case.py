@@ -1,4 +1,4 @@
-"""What a recipe may cost at worst: the most turns, and the most minutes of work.
+"""The cost of a recipe at worst: the most turns, and the most minutes of work.
 
 The rule: *the most step entries that the limits allow, times 1 + max_retries*.
 

@@ -1,4 +1,4 @@
-"""What an agent asks a person in mid-turn: leave to use a tool, or a question of its own."""
+"""An agent's questions to a person in mid-turn: leave to use a tool, or a question of its own."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _TELLING = ("command", "file_path", "notebook_path", "path", "url", "pattern", "
 
 
 def approval(d: Decision, seen: c.ReportApproval) -> None:
-    """The agent asks: open a question, or answer it from what a person said before."""
+    """Open a question for the agent's request, or answer it from an earlier answer."""
     state = d.state
     if state.turn is None or state.turn.intent.turn_id != seen.turn_id:
         return
@@ -71,7 +71,7 @@ def approval(d: Decision, seen: c.ReportApproval) -> None:
 
 
 def no_longer_asked(d: Decision) -> None:
-    """The turn goes on without what it had asked before its daemon ended."""
+    """Supersede the turn's open requests: it goes on without those of before the daemon ended."""
     assert d.state.turn is not None
     turn_id = d.state.turn.intent.turn_id
     open_ = [q for q in d.state.open_questions if q.turn_id == turn_id and q.request_id]
@@ -79,9 +79,11 @@ def no_longer_asked(d: Decision) -> None:
 
 
 def asker_gone(d: Decision, command: c.ReportAskerGone) -> None:
-    """Whoever asked in this turn is gone: what is open is asked anew if need be, and what was
-    answered too late serves once more. A turn that goes on where it was asks the same again: its
-    question stands."""
+    """Settle the questions of a turn whose asker is gone.
+
+    An open one is superseded and asked anew if need be; an answer that came too late serves once
+    more. A turn that goes on where it was asks the same again: its question stands.
+    """
     goes_on = d.state.turn is not None and d.state.turn.goes_on
     for question in d.state.asking:
         if question.turn_id != command.turn_id:
@@ -95,7 +97,7 @@ def asker_gone(d: Decision, command: c.ReportAskerGone) -> None:
 
 
 def _spare_answer(state: RunState, seen: c.ReportApproval) -> Question | None:
-    """An answer of this visit that its process never got: it serves once for the same call."""
+    """Find an answer of this visit that its process never got; it serves once for the same call."""
     visit = state.visits.get(state.step or "", 0)
     for q in state.asking:
         if (
@@ -108,7 +110,8 @@ def _spare_answer(state: RunState, seen: c.ReportApproval) -> Question | None:
 
 
 def _question_text(seen: c.ReportApproval) -> str:
-    """What the agent wants, in its call's own words: a description is only the model's claim."""
+    """Return what the agent wants, in its call's own words: a description is only the model's
+    claim."""
     telling = [seen.input[name] for name in _TELLING if isinstance(seen.input.get(name), str)]
     if not telling:
         return f"May the agent use {seen.tool}?"
@@ -116,7 +119,7 @@ def _question_text(seen: c.ReportApproval) -> str:
 
 
 def _detail(seen: c.ReportApproval) -> str:
-    """The whole call, for a person to read."""
+    """Return the whole call for a person to read."""
     call = msgspec.json.format(msgspec.json.encode(seen.input), indent=2).decode()
     return "\n".join(part for part in (seen.description, _cut(call, DETAIL_CHARACTERS)) if part)
 
@@ -126,21 +129,24 @@ def _cut(text: str, limit: int) -> str:
 
 
 def _own_text(seen: c.ReportApproval, own: tuple[OwnQuestion, ...]) -> str:
-    """The agent's own question, in its words; a plan is one too."""
+    """Return the agent's own question in its words; a plan is one too."""
     if own:
         return own_questions.text_of(own)
     return str(seen.input.get("plan") or seen.description or f"{seen.tool} asks you")
 
 
 def _own_detail(seen: c.ReportApproval, own: tuple[OwnQuestion, ...]) -> str:
-    """What the options mean, after what else there is to see, such as a change."""
+    """Return what the options mean, after what else there is to see, such as a change."""
     means = own_questions.detail_of(own) if own else ""
     return "\n".join(part for part in (seen.description, _cut(means, DETAIL_CHARACTERS)) if part)
 
 
 def _approval_choices(tool: str, rule: CommandRule | None) -> tuple[tuple[str, str], ...]:
-    """The last one is of the tool, whatever it is called with: that must not be read as of this
-    call alone. Before it stands the one of commands like this, where there is a rule for them."""
+    """Build the choices of a request to use a tool.
+
+    The last one allows the tool with any arguments, so its label must not read as of this call
+    alone. Before it stands the one for commands like this, where there is a rule for them.
+    """
     every = f"Always in this run: every {_cut(tool, TOOL_CHARACTERS)}"
     once = tuple(choice for choice in CHOICES["approval"] if choice[0] != "always")
     if rule is None:

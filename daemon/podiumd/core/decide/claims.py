@@ -1,10 +1,10 @@
-"""What an outcome claims of the working tree, and whether what was seen there bears it out. Pure.
+"""The claims of outcomes about the working tree, tested against a look at it. Pure.
 
 An agent's "committed" is no commit. An edge that claims one is taken only when a commit is there
 that was not there when the run began, and nothing that the run changed is left uncommitted; one
-that claims a clean tree only when nothing is. What was uncommitted when the run began is not the
-run's: it may stay as it was. Where nothing should be uncommitted at all, only a person's yes at the
-start lets it stay.
+that claims a clean tree only when nothing is. Changes uncommitted when the run began are not the
+run's: they may stay as they were. Where nothing should be uncommitted at all, only a person's yes
+at the start lets them stay.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ import msgspec
 from podiumd.core.run.tree_facts import TreeLook
 
 TOLD: Final = 50
-"""Paths that whoever asks for a run is told."""
+"""Paths reported to the client that asks for a run."""
 
 SHOWN: Final = 10
-"""Paths that the agent is told; of the others only how many there are."""
+"""Paths shown to the agent; the others are only counted."""
 
 
 def refuted(claims: str, before: TreeLook, now: TreeLook, *, accepted: bool) -> str | None:
-    """Say what is not as an outcome claims; ``None``: it is.
+    """Return how the tree contradicts an outcome's claim; ``None``: it does not.
 
-    ``before`` is the tree as the run began, ``accepted`` whether a person has said yes to what was
+    ``before`` is the tree as the run began, ``accepted`` whether a person has accepted what was
     uncommitted then.
     """
     if not now.repository:
@@ -61,8 +61,8 @@ def same_content(before: str, now: str) -> bool:
 
 
 class Left(msgspec.Struct, frozen=True, kw_only=True):
-    """What a run had changed and not committed at its end: ``paths``, and how many ``more``.
-    ``problem`` says why nobody could look."""
+    """The changes that a run left uncommitted: ``paths``, and how many ``more``. ``problem`` is the
+    reason why no look was possible."""
 
     head: str | None
     paths: tuple[str, ...]
@@ -71,7 +71,7 @@ class Left(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def left_uncommitted(before: TreeLook | None, now: TreeLook | None) -> Left | None:
-    """Tell what a run has left uncommitted at its end; ``None`` where nobody looked."""
+    """Return what a run has left uncommitted at its end; ``None`` where there was no look."""
     if before is None or now is None:
         return None
     paths = left_over(before, now)

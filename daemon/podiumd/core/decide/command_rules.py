@@ -18,7 +18,7 @@ import msgspec
 OWN_TOOL: Final = "run_command"
 COMMAND_TOOLS: Final = frozenset({"Bash", OWN_TOOL})
 MOST_CHARACTERS: Final = 80
-"""Of the words that a rule is offered for: a person has to read them at a glance."""
+"""Characters of the words that a rule is offered for: a person has to read them at a glance."""
 
 _SHELL: Final = frozenset(";&|<>$`(){}\n\r\\!#")
 """Characters with which a command line may do more than the words it begins with say."""
@@ -26,7 +26,7 @@ _GLOB: Final = frozenset("*?[~")
 _WORD: Final = re.compile(r"[a-z][a-z0-9_:-]*")
 _PROGRAM: Final = re.compile(r"[A-Za-z0-9_.+-]+")
 
-# Options with which a program runs another one, or writes where it is told.
+# Options with which a program runs another one, or writes to a given place.
 _SHORT: Final = ("-c", "-o", "-exec", "-ok")
 _LONG: Final = ("--output", "--ext-diff", "--exec", "--config", "--upload-pack", "--receive-pack")
 
@@ -48,10 +48,10 @@ python python3 rsync ruby screen script sed setsid sh source ssh stdbuf strace s
 time timeout tmux vi vim watch wish xargs zsh
 """
 _ANYTHING: Final = frozenset(_WRAPPERS.split())
-"""Programs that run whatever their arguments say: their name alone narrows nothing."""
+"""Programs that run anything that their arguments name: their name alone narrows nothing."""
 
 _RUNNING: Final = frozenset({"bisect", "config", "filter-branch", "rebase", "submodule"})
-"""Second words of git after which it runs what it is told."""
+"""Second words of git after which it runs what it is given."""
 
 
 _ANY: Final = None
@@ -85,8 +85,8 @@ _KNOWN: Final[dict[str, frozenset[str] | None]] = {
         _OF_RUNNERS,
     ),
 }
-"""What Podium's own agent may be allowed by how it begins, with the options that are covered. The
-last of them run what the project says, and nothing that their line says."""
+"""Commands that Podium's own agent may be allowed by how they begin, with the options that are
+covered. The last of them run what the project defines, and nothing that is in their line."""
 _NUMBER: Final = re.compile(r"-(?:[nU]?\d+)")
 
 
@@ -115,11 +115,11 @@ def offered(tool: str, given: dict[str, Any]) -> CommandRule | None:
 
 
 def covers(begins: str, command: str) -> bool:
-    """Whether a command is one simple command that begins with these words and does no more.
+    """Return whether a rule's words cover a command.
 
-    After words that are known here only options pass that are known, too. After others, which the
-    author of a recipe chose, all do but those that everywhere mean another program or a file to
-    write.
+    The command must be one simple command that begins with these words and does no more. After
+    words that are known here only options pass that are known, too. After others, which the author
+    of a recipe chose, all do but those that everywhere mean another program or a file to write.
     """
     wanted, words = simple_words(begins), simple_words(command)
     if not wanted or not words or words[: len(wanted)] != wanted:
@@ -145,7 +145,7 @@ def simple_words(command: str) -> list[str]:
 
 
 def _beginning(words: list[str]) -> str:
-    """The words by which an agent that matches rules itself may be allowed such a command."""
+    """Return the words by which an agent with rules of its own may be allowed such a command."""
     if not words or words[0] in _ANYTHING or not _PROGRAM.fullmatch(words[0]):
         return ""
     size = 1
@@ -159,7 +159,7 @@ def _beginning(words: list[str]) -> str:
 
 
 def _known_beginning(words: list[str]) -> str:
-    """The words by which Podium's own agent may be allowed such a command; empty for others."""
+    """Return the words by which Podium's agent may be allowed such a command; empty for others."""
     for size in (2, 1):
         begins = " ".join(words[:size])
         if len(words) >= size and begins in _KNOWN:

@@ -27,7 +27,7 @@ _SEND = f.Move(kind="turn", purpose="say")
 
 
 def first_move(state: RunState, step: Step) -> f.Move | None:
-    """What is to be done first in a phase: the agent speaks, or is told what people said before.
+    """Return the first move of a phase: the agent speaks, or gets what people wrote before.
 
     ``None``: nothing, a person has the first word.
     """
@@ -37,13 +37,13 @@ def first_move(state: RunState, step: Step) -> f.Move | None:
 
 
 def entered(d: Decision) -> None:
-    """A phase is entered, and nobody is asked first: where nothing is to be sent, it waits."""
+    """Let a phase wait that was entered without a question, where nothing is to be sent."""
     if d.state.in_talk and d.state.next is None:
         _idle(d)
 
 
 def _idle(d: Decision) -> None:
-    """Nobody has anything to say by himself: the last phase is over, the others wait."""
+    """End the last phase when no message is due; any other phase waits."""
     state, step = d.state, d.state.current
     assert step is not None
     if step.final:
@@ -56,7 +56,7 @@ def _idle(d: Decision) -> None:
 
 
 def say(d: Decision, command: c.Say) -> None:
-    """A person says something: the running turn gets it, or it is the next prompt.
+    """Deliver a person's message: to the running turn, or as the next prompt.
 
     Raises:
         CommandRefused: there is nothing in it, or too many wait already.
@@ -80,7 +80,7 @@ def say(d: Decision, command: c.Say) -> None:
 
 
 def _answered_by_the_way(d: Decision, question: Question, command: c.Say) -> str:
-    """Words that come while a question is open: its answer, where they are one."""
+    """Answer an open question with a message where it fits, and return the message to deliver."""
     answer = questions.checked(question, command.text)
     if answer is None:
         d.close(question, "superseded", by=command.by)
@@ -90,7 +90,7 @@ def _answered_by_the_way(d: Decision, question: Question, command: c.Say) -> str
 
 
 def answered(d: Decision, question: Question, answer: str, command: c.Answer) -> None:
-    """A person has answered what the agent of the phase asked: that is the next message."""
+    """Send a person's answer to the phase's agent as the next message."""
     d.close(question, "answered", answer=answer, note=command.note, by=command.by)
     _receive(d, question.question_id, questions.told(question, answer, command.note), command.by)
 
@@ -101,7 +101,7 @@ def _receive(d: Decision, uuid: str, text: str, by: str) -> None:
 
 
 def carrier(state: RunState, uuid: str) -> str:
-    """The turn that gets what was said under ``uuid``, as far as can be foreseen."""
+    """Return the turn that gets message ``uuid``, as far as can be foreseen."""
     for steer in state.steers:
         if steer.uuid == uuid and steer.turn_id is not None:
             return steer.turn_id
@@ -115,7 +115,7 @@ def carrier(state: RunState, uuid: str) -> str:
 
 
 def tool_called(d: Decision, command: c.ReportToolCall) -> None:
-    """The agent calls a tool; the same call is answered once."""
+    """Record an agent's tool call and answer it; the same call is answered once."""
     turn = d.state.turn
     if turn is None or turn.intent.turn_id != command.turn_id or command.call_id in turn.calls:
         return
@@ -136,18 +136,21 @@ def tool_called(d: Decision, command: c.ReportToolCall) -> None:
 
 
 def is_over(turn: ActiveTurn, report: TurnReport) -> bool:
-    """Whether the agent has ended its turn, or had nothing left to do in it but end it."""
+    """Return whether the turn has come to its end.
+
+    The agent has ended it, or had nothing left to do in it but end it.
+    """
     cut = report.kind in CUT_OFF or report.kind == "usage_limit"
     return report.kind == "done" or (cut and turn.asked is not None)
 
 
 def turn_end_hooks(step: Step) -> tuple[Hook, ...]:
-    """The hooks whose word is asked for at the end of each turn; ``Move.index`` counts them."""
+    """Return the hooks that are asked at the end of each turn; ``Move.index`` counts them."""
     return tuple(hook for hook in step.hooks if hook.event == "turn-end")
 
 
 def after_turn(state: RunState, turn: ActiveTurn) -> f.Move | None:
-    """What is next when the running turn is over: its hooks, or what people said meanwhile."""
+    """Return what is next after the running turn: its hooks, or what people wrote meanwhile."""
     step = state.current
     assert step is not None
     if turn_end_hooks(step):
@@ -157,13 +160,13 @@ def after_turn(state: RunState, turn: ActiveTurn) -> f.Move | None:
 
 
 def over(d: Decision) -> None:
-    """A turn is over: unless a hook has a word in it first, what it asked for happens."""
+    """Do what the finished turn asked for, unless a hook is asked first."""
     if d.state.next is None or d.state.next.kind != "hook":
         _settle(d)
 
 
 def hook_over(d: Decision, command: c.ReportHookEnd) -> None:
-    """A hook at a turn's end came to its end; only exit status 2 is a word that counts."""
+    """Take the end of a hook at a turn's end; only exit status 2 refuses."""
     state, step = d.state, d.state.current
     if state.next != f.Move(kind="hook", index=command.index):
         return
@@ -201,7 +204,7 @@ def hook_over(d: Decision, command: c.ReportHookEnd) -> None:
 
 
 def _settle(d: Decision) -> None:
-    """What a turn leads to: another phase, a question, the next message, or a wait."""
+    """Do what a turn leads to: another phase, a question, the next message, or a wait."""
     state, step = d.state, d.state.current
     assert step is not None
     asked = {used.tool: used.args for used in state.left}
@@ -227,7 +230,7 @@ def _settle(d: Decision) -> None:
 
 
 def _told_to_go_on(d: Decision, step: Step) -> None:
-    """A phase that waits for nobody is not over yet: its agent goes on, so often and no more."""
+    """Send the agent on in a phase that waits for no person, up to the limit of retries."""
     attempt = d.state.attempts + 1
     last = attempt > d.state.limits.max_retries
     message = "the turn ended without a transition to another phase"

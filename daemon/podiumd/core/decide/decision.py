@@ -1,4 +1,5 @@
-"""What every decider shares: building a decision, questions and their answers, steers, stops.
+"""The parts that every decider shares: building a decision, questions and their answers, steers,
+stops.
 
 A decision is made on a copy that evolves with each fact it emits, so later parts of it see what
 earlier parts decided.
@@ -56,7 +57,7 @@ class Decision:
         self.state = before
 
     def id(self, kind: str, number: int) -> str:
-        """The identifier of a part of the present visit."""
+        """Return the identifier of a part of the present visit."""
         return part_id(self.state, kind, number)
 
     def ask(
@@ -131,7 +132,7 @@ class Decision:
             self.emit(f.StopIntended(how=how, reason=reason, detail=detail))
 
     def end(self, exit: Exit, *, detail: str = "") -> None:
-        """End the run; whatever is open is closed first, so that ``run.ended`` is the last."""
+        """End the run; close all that is open first, so that ``run.ended`` is the last."""
         self.close_all("expired", self.state.open_questions)
         undelivered = tuple(steer.text for steer in self.state.steers)
         if self.parting is not None:
@@ -142,13 +143,13 @@ class Decision:
 
 
 def part_id(state: RunState, kind: str, number: int) -> str:
-    """The identifier of a part of the present visit."""
+    """Return the identifier of a part of the present visit."""
     visit = state.visits.get(state.step or "", 0)
     return derive(state.origin, state.restart, state.step or "", visit, kind, number)
 
 
 def refused_as_ended(state: RunState) -> c.CommandRefused:
-    """Why a person can ask nothing more of a run that is over."""
+    """Return the refusal of a person's command to a run that is over."""
     assert state.exit is not None
     reason = state.exit.reason
     return c.CommandRefused(
@@ -157,7 +158,7 @@ def refused_as_ended(state: RunState) -> c.CommandRefused:
 
 
 def checked_answer(state: RunState, command: c.Answer) -> tuple[Question, str]:
-    """The open question that an answer fits, and the answer as it is kept.
+    """Return the open question that an answer fits, and the answer as it is kept.
 
     Raises:
         CommandRefused: no such question, already closed, or not one of its choices.
@@ -184,9 +185,9 @@ def checked_answer(state: RunState, command: c.Answer) -> tuple[Question, str]:
 
 
 def steer(d: Decision, command: c.Steer) -> None:
-    """Words for the running turn; when none is running they wait for the next prompt.
+    """Send a message to the running turn; with none running it waits for the next prompt.
 
-    Words that were heard already, also as a message to a conversation, are not sent again.
+    A message that came already, also as one to a conversation, is not sent again.
 
     Raises:
         CommandRefused: too many wait already.
@@ -200,7 +201,7 @@ def steer(d: Decision, command: c.Steer) -> None:
 
 
 def require_room(state: RunState) -> None:
-    """Whether one message more may wait for the agent.
+    """Check that one message more may wait for the agent.
 
     Raises:
         CommandRefused: too many wait already.
@@ -221,8 +222,8 @@ def pause(d: Decision) -> None:
 
 
 def hold(d: Decision) -> None:
-    """A pause that was asked for while something ran takes hold now. Where a person has said in a
-    conversation meanwhile what comes next, it goes on with that."""
+    """Pause now where a pause was asked for while something ran. Where a person's message in a
+    conversation has decided meanwhile what comes next, go on with that."""
     stop = d.state.stop
     if stop is not None and stop.how in ("pause", "interrupt"):
         d.emit(f.RunPaused(why="requested" if stop.how == "pause" else "interrupted"))

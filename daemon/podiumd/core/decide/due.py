@@ -1,7 +1,7 @@
-"""Tell what a run is to have going on outside of itself, by its state and what is going on. Pure.
+"""Compute the work that a run is to have going on outside of itself. Pure.
 
-``runtime.run.effects`` does what is told here, after every change; a task that is under way already
-is not begun a second time.
+It follows from the run's state and what is going on. ``runtime.run.effects`` does it after every
+change; a task that is under way already is not begun a second time.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ _FOR_A_PERSON = ("needs-user", "blocked")
 
 
 def claimed(d: Decision, claim: Claim, *, attempt: int, repaired: bool) -> None:
-    """The agent said how the step went: run the checks, or believe it."""
+    """Take the agent's claim of how the step went: run the checks, or believe it."""
     step, name = d.state.current, d.state.step
     assert step is not None and name is not None
     edge = edge_for(step, claim.outcome)
@@ -44,19 +44,19 @@ def claimed(d: Decision, claim: Claim, *, attempt: int, repaired: bool) -> None:
 
 
 def no_value(step: str | None, variable: str) -> str:
-    """Why a run ends whose step needs what nothing has saved."""
+    """Return why a run ends whose step needs a value that nothing has saved."""
     return f"Step '{step}' needs '{{{{{variable}}}}}', and nothing has saved that."
 
 
 def edge_for(step: Step, outcome: str) -> Edge:
-    """The edge of an outcome that the step allows."""
+    """Return the edge of an outcome that the step allows."""
     edge = step.edge(outcome)
     assert edge is not None, "a loaded recipe has an edge for each outcome"
     return edge
 
 
 def _needs_person(edge: Edge) -> bool:
-    """Whether the edge hands the work to a person, so that no check is due."""
+    """Return whether the edge hands the work to a person, so that no check is due."""
     if edge.exit is None:
         return False
     return classify(edge.exit, edge.class_, edge.message).class_ in _FOR_A_PERSON
@@ -88,8 +88,11 @@ def leave(d: Decision, edge: Edge, claim: Claim) -> None:
 
 
 def looked(d: Decision, look: f.TreeLook) -> None:
-    """The tree was seen: the claim holds, or it goes where the recipe sends a failed check, or
-    back to the agent, as often as a reply without an outcome may."""
+    """Test the claim against the tree that was seen, and take its edge if it holds.
+
+    Otherwise it goes where the recipe sends a failed check, or back to the agent, as often as a
+    reply without an outcome may.
+    """
     state, step, claim = d.state, d.state.current, d.state.claim
     assert step is not None and claim is not None and state.base is not None
     edge = edge_for(step, claim.outcome)
@@ -114,7 +117,7 @@ def looked(d: Decision, look: f.TreeLook) -> None:
 
 
 def _back_to_the_agent(d: Decision, step: Step, fault: OutcomeError, attempt: int) -> None:
-    """What it said is not so: unless that was its last attempt, it is told what was seen."""
+    """Report a false claim to the agent with what was seen, unless that was its last attempt."""
     again = f.Move(kind="turn", purpose="retry", fault=fault)
     if step.kind == "talk":
         again = f.Move(
@@ -161,7 +164,7 @@ def take(d: Decision, edge: Edge, claim: Claim) -> None:
         d.emit(stalled)
     if edge.exit is not None:
         ending = classify(edge.exit, edge.class_, edge.message, step=name)
-        # Who has to go on from here needs all that the agent said, such as its questions.
+        # The person who goes on from here needs all that the agent wrote, such as its questions.
         words = claim.detail if ending.class_ in _FOR_A_PERSON else ""
         d.end(ending, detail=claim.description or words)
     elif restart:

@@ -9,12 +9,12 @@ from podiumd.core.run.state import RunState
 
 
 def _allowed(state: RunState, name: str, limit: float) -> float:
-    """A limit, twice as far once a person has granted the same again."""
+    """Return a limit, doubled once a person has granted the same again."""
     return limit * 2 if name in state.granted else limit
 
 
 def seconds_left(state: RunState) -> float | None:
-    """Seconds of work left to the run, or ``None`` without a limit."""
+    """Return the seconds of work left to the run, or ``None`` without a limit."""
     minutes = state.limits.max_minutes
     if minutes is None:
         return None
@@ -49,7 +49,10 @@ def stop_restarts(d: Decision) -> None:
 
 
 def entry_refused(d: Decision, step: str) -> bool:
-    """Whether one more entry into ``step`` would pass a limit; the total is tested first."""
+    """Stop at the limit that one more entry into ``step`` would pass; return whether there is one.
+
+    The total is tested first.
+    """
     state, limits = d.state, d.state.limits
     total, visits = limits.max_total_steps, limits.max_step_visits
     if total is not None and state.step_count + 1 > _allowed(state, "max-total-steps", total):
@@ -63,7 +66,7 @@ def entry_refused(d: Decision, step: str) -> bool:
 
 
 def stop_at(d: Decision, name: str, limit: float, *, detail: str = "") -> None:
-    """The limit ``name`` is reached: end the run, or ask where the recipe says so.
+    """Stop at the limit ``name``: end the run, or ask where the recipe says so.
 
     A limit that was granted once more is not asked for again.
     """

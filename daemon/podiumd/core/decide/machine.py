@@ -29,7 +29,7 @@ LIVE: Final[tuple[Place, ...]] = (*NEXT, "in-turn", "waiting")
 
 
 class Rule(Generic[Taken_contra]):
-    """What a command does in a run that is at one of the places ``at``.
+    """The effect of a command in a run that is at one of the places ``at``.
 
     ``to`` are the places that it may lead to; it may always leave the run where it is, with a
     question, with a stop that is to take hold later, or unchanged.
@@ -48,7 +48,7 @@ class Rule(Generic[Taken_contra]):
 
 
 class Table(Generic[Taken_contra]):
-    """What each command does at each place. Where it has no rule, it changes nothing."""
+    """The rule of each command at each place. Without a rule, a command changes nothing."""
 
     def __init__(self, rules: dict[tuple[Place, type[c.Command]], Rule[Any]]) -> None:
         self.rules: Final = rules
@@ -64,7 +64,7 @@ class Table(Generic[Taken_contra]):
         return Table(table)
 
     def takes(self, command: c.Command) -> TypeIs[Taken_contra]:
-        """Tell whether the table has rules for a command."""
+        """Return whether the table has rules for a command."""
         return type(command) in self._commands
 
     def apply(self, d: Decision, command: Taken_contra) -> None:

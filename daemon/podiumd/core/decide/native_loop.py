@@ -141,14 +141,14 @@ def _reply_seen(loop: _Loop, command: lc.ReplySeen) -> None:
 
 
 def _go_on(loop: _Loop) -> None:
-    """End the actions that nobody has to do, and the turn where a limit is reached."""
+    """End the actions that need no work, and the turn where a limit is reached."""
     settings = loop.state.settings
     assert settings is not None
     while isinstance(due := loop.state.next, ls.Act):
         action = _action(loop, due.index)
         if action.name == "done":
             _done(loop, due.index)
-        elif action.name in settings.served:  # whoever serves it checks its parameters
+        elif action.name in settings.served:  # its server checks its parameters
             return
         elif action.name not in settings.tools:
             there_are = (*settings.tools, *settings.served)
@@ -166,7 +166,7 @@ def _go_on(loop: _Loop) -> None:
 
 
 def _out_of_requests(loop: ls.LoopState, settings: lf.LoopSettings) -> bool:
-    """Tell whether the model may not be asked once more."""
+    """Return whether the model may not be asked once more."""
     budget = settings.budget_usd
     spent = budget is not None and loop.cost_usd >= budget
     return spent or loop.iterations >= settings.max_iterations

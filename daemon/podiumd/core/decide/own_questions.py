@@ -1,4 +1,4 @@
-"""What an agent asks a person itself, with a tool of its own: questions with options, or a plan.
+"""Questions that an agent asks a person with a tool of its own: with options, or a plan.
 
 Such a call is shown as what it is, not as the JSON that it comes in.
 """
@@ -17,7 +17,7 @@ HOW_SEVERAL: Final = "Answer one after the other, with ';' between: numbers, or 
 
 
 class OwnQuestion(msgspec.Struct, frozen=True):
-    """One question of a call: its options as label and description."""
+    """A question of a call: its options as label and description."""
 
     text: str
     options: tuple[tuple[str, str], ...] = ()
@@ -90,7 +90,7 @@ def _question(asked: dict[str, Any]) -> OwnQuestion:
 
 
 def _meant(question: OwnQuestion, said: str) -> str:
-    """An answer in the question's labels: of several choices all, of a number its option."""
+    """Return an answer in the question's labels: of several choices all, of a number its option."""
     labels = [label for label, _ in question.options]
     if question.several:
         picked = [_labelled(labels, one) for one in chosen_of(said)]

@@ -18,11 +18,11 @@ COMMAND_MINUTES = 60.0
 SHELL = ("/bin/sh", "-c")
 
 CHOICE = "choice"
-"""What the question of a gate step is about."""
+"""Subject of a gate step's question."""
 
 
 def first_move(state: RunState, step: Step) -> f.Move | None:
-    """What is to be done first in a step; ``None``: a person has the first word."""
+    """Return what is to be done first in a step; ``None``: a person has the first word."""
     if step.kind == "talk":
         return conversation.first_move(state, step)
     if step.kind == "command":
@@ -40,7 +40,7 @@ def ask(d: Decision, step: Step) -> None:
 
 
 def chosen(d: Decision, step: Step, command: c.Answer) -> None:
-    """A person has answered the question of a gate step."""
+    """Take a person's answer to the question of a gate step."""
     claim = Claim(outcome=command.answer, source="person", detail=command.note or "")
     edges.take(d, edges.edge_for(step, command.answer), claim)
 
@@ -65,7 +65,7 @@ def intend_command(d: Decision) -> None:
 
 
 def command_line(state: RunState, step: Step) -> tuple[str, ...]:
-    """The command of a step as an argument list; values never change how many there are."""
+    """Build the command of a step as an argument list; values never change how many there are."""
     if step.shell is not None:
         return (*SHELL, step.shell)
     return prompts.fill_arguments(state, step.run)
@@ -97,16 +97,18 @@ def command_over(d: Decision, command: c.ReportCommandEnd) -> None:
 
 
 def how_it_failed(run: tuple[str, ...], exit_status: int | None) -> str:
-    """A command that failed, and how, in a line."""
+    """Describe a command that failed, and how, in a line."""
     how = "did not end" if exit_status is None else f"exit status {exit_status}"
     return f"{shlex.join(run)}: {how}"
 
 
 def cut_off_question(state: RunState, ended: tuple[str, ...] = ()) -> tuple[str, str] | None:
-    """What to ask, and to show, before a command is run that was cut off and must not be repeated
-    unseen: that its end is not recorded does not tell how far it came. ``None``: run it.
+    """Return the question before a command that was cut off runs again, and its detail.
 
-    ``ended``: the processes of it that a start has found alive, and ended."""
+    Such a command must not be repeated unseen: that its end is not recorded does not show how far
+    it came. ``None``: run it. ``ended``: the processes of it that a start has found alive, and
+    ended.
+    """
     step = state.current
     if step is None or not step.irreversible or state.next != f.Move(kind="run"):
         return None
@@ -128,7 +130,7 @@ def resume(d: Decision) -> None:
 
 
 def accept_command(d: Decision, question: Question) -> None:
-    """A person says of a command that was cut off: what is there is good enough."""
+    """Accept as passed a command that was cut off: a person finds its result good enough."""
     step = d.state.current
     if question.about != "irreversible" or step is None or d.state.next != f.Move(kind="run"):
         return

@@ -1,6 +1,6 @@
-"""Whether an action of the native agent may be done: at once, after a person's word, or not.
+"""The policy for an action of the native agent: do it, ask a person first, or refuse it.
 
-Everything here comes from people: the mode, what the recipe's step allows, what somebody allowed
+Everything here comes from people: the mode, what the recipe's step allows, what a person allowed
 for the rest of the run. Nothing that the model says can change it.
 """
 
@@ -89,7 +89,7 @@ def judge(
 
 
 def hooked(match: str | None, tool: str) -> bool:
-    """Whether a hook's ``match`` (a name, or a glob; ``None``: every tool) covers a tool.
+    """Return whether a hook's ``match`` (a name, or a glob; ``None``: every tool) covers a tool.
 
     Agents call the same thing differently: ``Bash`` covers ``run_command``, and ``save`` covers
     ``mcp__podium__save``, and the other way round.
@@ -103,14 +103,14 @@ def hooked(match: str | None, tool: str) -> bool:
 
 
 def _names(tool: str, name: str) -> bool:
-    """Whether a name in a list of tools is that of our action; a rule names its tool too."""
+    """Return whether a name in a list of tools is that of our action; a rule names its tool too."""
     rule = _RULE.fullmatch(tool)
     tool = rule["tool"] if rule is not None else tool
     return tool == name or name in _NAMED.get(tool, ())
 
 
 def _allows(rule: str, name: str, command: str | None) -> bool:
-    """Whether a rule allows an action; one that is not understood allows nothing."""
+    """Return whether a rule allows an action; one that is not understood allows nothing."""
     parts = _RULE.fullmatch(rule)
     if parts is None:
         return _names(rule, name)

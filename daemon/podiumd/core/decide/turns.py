@@ -19,7 +19,7 @@ from podiumd.core.structs import replace
 from podiumd.core.times import wire_time
 
 PLAIN = Step(kind="turn")
-"""What holds for a plain prompt: the agent's defaults."""
+"""Settings of a plain prompt: the agent's defaults."""
 
 MAX_BREAKS = 2
 """How often a step that was cut off is taken up by itself, before a person is asked."""
@@ -164,7 +164,7 @@ def over(d: Decision, command: c.ReportTurnEnd) -> None:
 
 
 def _with_tools(turn: ActiveTurn, report: TurnReport) -> TurnReport:
-    """Add what a turn did by Podium's means: it stands in facts, whoever reports its end."""
+    """Add what a turn did by Podium's means: it stands in facts, independent of the report."""
     if turn.reported is not None:
         report = replace(report, tool_outcome=turn.reported.args)
     loop = turn.loop

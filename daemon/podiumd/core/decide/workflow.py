@@ -113,12 +113,14 @@ def _by_itself(_d: Decision, _move: f.Move, _seen: c.Proceed) -> None:
 LOCKED = "Somebody else has this run's session or working tree."
 TROUBLE = "Something keeps this run from going on."
 HINDERED = "hindered"
-"""What the question is about that is asked when a run cannot go on just now."""
+"""Subject of the question that is asked when a run cannot go on just now."""
 
 
 def _hindered(d: Decision, reason: str, text: str, detail: str) -> None:
-    """Ask a person to put right what keeps a run from going on; one that has not begun, or that
-    nobody attends, ends with the reason."""
+    """Ask a person to put right what keeps a run from going on.
+
+    A run that has not begun, or that no person attends, ends with the reason.
+    """
     if not d.state.begun or d.state.start.on_question == "fail":
         d.end(classify(reason), detail=detail)
         return
@@ -487,7 +489,7 @@ MACHINE: Final = (
     )
     .on(c.Fault, Rule(LIVE, _fault, to=("ended",)))
 )
-"""What each command does wherever a run is.
+"""Effect of each command wherever a run is.
 
 A pause, a question and a stop that is to take hold later are no places: they keep ``Proceed`` from
 what is next (``RunState.ready``).

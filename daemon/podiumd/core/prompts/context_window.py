@@ -1,7 +1,7 @@
-"""What a model is sent: messages whose roles alternate, within a budget of tokens.
+"""The messages for a model: their roles alternate, and they keep within a budget of tokens.
 
-The person's prompt is pinned: it is never shortened. Of all else the oldest gives way first, and
-whatever is shortened, summarised or left out is said, to the model and to the person.
+The person's prompt is pinned: it is never shortened. The oldest of all else gives way first, and
+all that is shortened, summarised or left out is reported to the model and to the person.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from podiumd.core.sizes import size_of, sums
 from podiumd.core.structs import replace
 
 MOST_TOKENS: Final = 160_000
-"""No prompt is larger, however much the model takes in: it would cost more than it tells."""
+"""No prompt is larger, however much the model takes in: it would cost more than it is worth."""
 
 _BYTES_A_TOKEN: Final = 3.2  # of code and English, on the careful side
 _LEAST_BYTES, _MOST_BYTES = 1.0, 8.0  # a token; what a server counts beyond that is not believed
@@ -50,7 +50,7 @@ class Gauge(msgspec.Struct, frozen=True):
         return max(0, int(tokens * self.bytes_a_token))
 
     def learned(self, size: int, tokens: int) -> Gauge:
-        """The gauge after a prompt of ``size`` bytes was counted as ``tokens``."""
+        """Return the gauge after a prompt of ``size`` bytes was counted as ``tokens``."""
         if size < _TELLING or tokens <= 0 or not _LEAST_BYTES <= size / tokens <= _MOST_BYTES:
             return self
         return Gauge((self.bytes_a_token + size / tokens) / 2)
@@ -72,12 +72,12 @@ class FileNow(msgspec.Struct, frozen=True):
 
 
 class Material(msgspec.Struct, frozen=True, kw_only=True):
-    """All that a prompt is made of.
+    """The parts that a prompt is made of.
 
     ``goal`` is the person's prompt, ``opening`` what was looked up for it, ``past`` the turns
     before, ``loop`` the present one. ``digests`` and ``files`` are the working set as it is now:
-    the digest of each file, and those files to show that the model knows in an older version,
-    the latest last.
+    the digest of each file, and those files to show that the model knows in an older version, the
+    latest last.
     """
 
     goal: str
@@ -101,17 +101,17 @@ class Composed(msgspec.Struct, frozen=True):
 
 
 def least_tokens(size: int) -> int:
-    """So many tokens at least are so many bytes, whatever they say."""
+    """Return the least number of tokens that ``size`` bytes can be, in any text."""
     return int(size / _MOST_BYTES)
 
 
 def prompt_tokens(window: int, reply_tokens: int) -> int:
-    """How many tokens system text and messages may have together."""
+    """Return how many tokens system text and messages may have together."""
     return max(0, min(int((window - reply_tokens) * 0.95), MOST_TOKENS))
 
 
 def compose(material: Material, room: int, texts: KeptTexts | None = None) -> Composed:
-    """The messages of the next request, in at most ``room`` bytes if that can be.
+    """Compose the messages of the next request, in at most ``room`` bytes if that can be.
 
     ``texts`` are those of the turn's earlier requests.
     """
@@ -143,7 +143,7 @@ def compose(material: Material, room: int, texts: KeptTexts | None = None) -> Co
 
 
 class _Cut(msgspec.Struct, frozen=True):
-    """How much is not told in full: counts from the oldest, and characters where parts are cut."""
+    """The parts not sent in full: counts from the oldest, and characters where parts are cut."""
 
     past: int = 0
     outputs: int = 0
@@ -155,7 +155,7 @@ class _Cut(msgspec.Struct, frozen=True):
 
 
 def _order(material: Material) -> list[tuple[str, int]]:
-    """What gives way, one after the other; the last reply and its results stay."""
+    """List what gives way, one after the other; the last reply and its results stay."""
     older = max(0, len(material.loop.rounds) - 1)
     recent = min(older, _RECENT)
     return [
@@ -169,14 +169,14 @@ def _order(material: Material) -> list[tuple[str, int]]:
 
 
 def _widest(cut: _Cut, name: str, least: int, most: int, fits: Callable[[_Cut], bool]) -> _Cut:
-    """The cut with the largest room (characters) of that name that fits, at the least ``least``."""
+    """Find the cut with the largest ``name`` (characters) that fits, at the least ``least``."""
     rooms = range(most, least, -1)
     found = bisect_left(rooms, True, key=lambda room: fits(replace(cut, **{name: room})))
     return replace(cut, **{name: max(least, most - found)})
 
 
 class _Telling:
-    """What can be sent of a material: how large it is with a cut, and its messages.
+    """The messages that a material gives with a cut, and their size.
 
     A size is a difference of sums, so that a cut is tried without putting its texts together.
     """
@@ -204,7 +204,7 @@ class _Telling:
         return sums(sum(size_of(line) + 1 for line in lines) for lines in self._past_lines)
 
     def size(self, cut: _Cut) -> int:
-        """How large the messages are, in bytes."""
+        """Return the size of the messages in bytes."""
         size = self._past[-1] - self._past[cut.past] + self._goal_size + A_MESSAGE
         summary = self._summary_size(cut)
         if summary:
@@ -221,7 +221,7 @@ class _Telling:
         return size
 
     def messages(self, cut: _Cut) -> tuple[Message, ...]:
-        """The messages. What is not sent in full is not kept so."""
+        """Build the messages, and keep in full only the texts that are sent so."""
         told: list[Message] = []
         for turn in self._material.past[cut.past :]:
             told += [Message("user", _asked(turn)), Message("assistant", _answer(turn))]
@@ -235,12 +235,12 @@ class _Telling:
         return tuple(told)
 
     def summary(self, cut: _Cut) -> list[str]:
-        """What is only summarised, all of its lines."""
+        """Return all lines of what is only summarised."""
         past, rounds = self._past_lines[: cut.past], self._texts.summaries(cut.rounds)
         return list(chain.from_iterable(chain(past, rounds)))
 
     def _summary_size(self, cut: _Cut) -> int:
-        """The bytes of the summary with an end of line before each of its lines."""
+        """Return the bytes of the summary with an end of line before each of its lines."""
         if not (cut.past or cut.rounds):
             return 0
         if cut.summary_room is not None:
@@ -248,14 +248,14 @@ class _Telling:
         return self._past_summaries[cut.past] + self._texts.summary_size(cut.rounds)
 
     def _last_lines(self, cut: _Cut) -> LastLines:
-        """The lines to cut: which they are is settled by the time that they are."""
+        """Return the lines to cut: which they are is settled by the time that they are cut."""
         if self._lines is None:
             self._lines = LastLines(self.summary(cut))
         return self._lines
 
     def _first(self, cut: _Cut) -> str:
-        """The prompt, with what was said at once after it, what is only summarised, and the
-        opening."""
+        """Build the first message: the prompt, with the words that came at once after it, what is
+        only summarised, and the opening."""
         parts = [self._goal]
         room = cut.summary_room
         lines = self.summary(cut) if room is None else self._last_lines(cut).within(room)
@@ -270,7 +270,7 @@ class _Telling:
 
 
 def _full_from(cut: _Cut) -> int:
-    """From which reply on all is told in full."""
+    """Return the first reply from which all are sent in full."""
     return max(cut.outputs, cut.rounds)
 
 
@@ -309,7 +309,7 @@ def _last_outputs(material: Material) -> list[str]:
 
 
 def _notices(cut: _Cut) -> tuple[str, ...]:
-    """What is not told in full, for a person."""
+    """List for a person what is not sent in full."""
     counted = (
         (cut.past, "earlier turns are summarised"),
         (cut.rounds, "earlier replies of this turn are summarised"),

@@ -25,7 +25,7 @@ VALUE_CHARACTERS: Final = 2000
 
 
 def refused(reason: str) -> str:
-    """What the agent is told whose turn may not end like this."""
+    """Build the prompt for an agent whose turn may not end like this."""
     return (
         f"Your turn may not end like this: {reason}\n\nPut that right. A question or another phase "
         "that you asked for in it has been dropped: ask for it again when you are done."
@@ -33,8 +33,10 @@ def refused(reason: str) -> str:
 
 
 def prompt(state: RunState, move: f.Move, step: Step, words: Sequence[str], *, gone: bool) -> str:
-    """The prompt of a phase's next turn. ``words`` are what people said that it carries; ``gone``:
-    the agent knows nothing of what was said before.
+    """Build the prompt of a phase's next turn.
+
+    ``words`` are the people's messages that it carries; ``gone``: the agent knows nothing of the
+    conversation before.
 
     Raises:
         MissingVariable: the opening uses a key of the context that has no value.
@@ -49,7 +51,7 @@ def prompt(state: RunState, move: f.Move, step: Step, words: Sequence[str], *, g
     elif move.purpose == "again":
         body = state.prompt
     elif move.purpose == "go-on" and words:
-        # Who speaks after an interruption says what comes next.
+        # A person who speaks after an interruption states what comes next.
         body, words = "\n\n".join([*([original] if original else []), *words]), ()
     elif move.purpose == "go-on":
         body = prompts.go_on(original, ())
@@ -60,7 +62,7 @@ def prompt(state: RunState, move: f.Move, step: Step, words: Sequence[str], *, g
 
 
 def system(state: RunState, step: Step) -> str | None:
-    """The system text of a phase as it is now.
+    """Fill in the system text of a phase as it is now.
 
     Raises:
         MissingVariable: it uses a key of the context that has no value.
@@ -69,7 +71,7 @@ def system(state: RunState, step: Step) -> str | None:
 
 
 def summary(state: RunState) -> str:
-    """What an agent must know that takes over a conversation it has not seen."""
+    """Summarise a conversation for an agent that takes it over and has not seen it."""
     parts = [TAKEN_OVER.format(phase=state.step)]
     if state.ctx:
         saved = [f"- {key}: {_short(as_text(value))}" for key, value in state.ctx.items()]

@@ -1,4 +1,4 @@
-"""How a native turn is told back to its model: results, what a person said meanwhile, summaries."""
+"""The history of a native turn for its model: results, a person's words meanwhile, summaries."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _READ_HEAD: Final = re.compile(r"(?P<path>.+): [^\n]*\bsha256 (?P<digest>[0-9a-f
 
 
 class Seen(msgspec.Struct, frozen=True):
-    """Which version of a file a model has seen last; ``whole`` is false where it only knows its
+    """The version of a file that a model has seen last; ``whole`` is false where it only knows its
     own changes, so that line numbers are no longer certain."""
 
     digest: str | None
@@ -42,7 +42,7 @@ class Seen(msgspec.Struct, frozen=True):
 
 
 class Reading(NamedTuple):
-    """What an action of a reply, by its place, has shown: a file, and which version of it."""
+    """A version of a file that an action of a reply, by its place, has shown."""
 
     action: int
     path: str
@@ -50,7 +50,7 @@ class Reading(NamedTuple):
 
 
 def read_version(result: lf.Result) -> tuple[str, str] | None:
-    """The path and digest of the file that a result shows; ``None`` for one that shows none."""
+    """Return the path and digest of the file that a result shows; ``None`` for one without."""
     if result.action != "read_file" or not result.success:
         return None
     found = _READ_HEAD.match(result.output)
@@ -58,7 +58,10 @@ def read_version(result: lf.Result) -> tuple[str, str] | None:
 
 
 def known_after(round_: Round) -> list[tuple[str, Seen]]:
-    """The files that a reply has read or written, the latest last, as the model knows them then."""
+    """List the files that a reply has read or written, the latest last.
+
+    Each is as the model knows it then.
+    """
     known = []
     for done in round_.actions:
         if done.result is None or not done.result.success:
@@ -75,9 +78,9 @@ def known_after(round_: Round) -> list[tuple[str, Seen]]:
 def working_set(
     known: Iterable[tuple[str, Seen]], before: Mapping[str, Seen] | None = None
 ) -> dict[str, Seen]:
-    """Each file that a turn has read or written, once, the latest last, as it is known last.
+    """Return each file that a turn has read or written, once, as it is known last.
 
-    ``before`` is the working set that they are added to.
+    The latest comes last. ``before`` is the working set that they are added to.
     """
     files = dict(before or {})
     for path, seen in known:
@@ -99,7 +102,7 @@ def outdated(known: dict[str, Seen], digests: Mapping[str, str | None]) -> tuple
 
 
 def readings(round_: Round) -> tuple[Reading, ...]:
-    """What the results of a reply show of files."""
+    """Return what the results of a reply show of files."""
     found = []
     for index, done in enumerate(round_.actions):
         read = read_version(done.result) if done.result is not None else None
@@ -109,7 +112,7 @@ def readings(round_: Round) -> tuple[Reading, ...]:
 
 
 def stale(shown: Iterable[Reading], digests: Mapping[str, str | None]) -> dict[int, str]:
-    """Which of them show an older version than ``digests`` tell of: the path by the action."""
+    """Find the readings that are older than ``digests``: the path by the action."""
     return {
         reading.action: reading.path
         for reading in shown
@@ -125,11 +128,11 @@ def feedback(
     outputs: bool = True,
     room: int | None = None,
 ) -> str:
-    """What goes back to the model after a reply of it, and what a person ``said`` after that.
+    """Build the message to the model after its reply and a person's words.
 
-    ``old`` are the results that show an older version of a file (``stale``): they are left out and
-    said so. Without ``outputs`` long ones are left out, with ``room`` (characters) each is cut to
-    it, in its middle.
+    ``said`` are those words. ``old`` are the results that show an older version of a file
+    (``stale``): they are left out, with a note. Without ``outputs`` long ones are left out, with
+    ``room`` (characters) each is cut to it, in its middle.
     """
     parts = []
     if round_.fault is not None:
@@ -153,12 +156,12 @@ def feedback(
 
 
 def words_of(text: str) -> str:
-    """A person's words in the middle of a turn."""
+    """Mark a person's words in the middle of a turn as such."""
     return f"The person says:\n{text}"
 
 
 def said_after(loop: LoopState) -> dict[int, tuple[str, ...]]:
-    """What a person said in the middle of a turn, by the reply that it came after; 0: before."""
+    """Return a person's words in a turn by the reply that they came after; 0: before."""
     said: dict[int, tuple[str, ...]] = {}
     for words in loop.words:
         said[words.after] = (*said.get(words.after, ()), words.text)
@@ -166,12 +169,15 @@ def said_after(loop: LoopState) -> dict[int, tuple[str, ...]]:
 
 
 def reply_text(round_: Round) -> str:
-    """The model's own words."""
+    """Return the model's own words."""
     return round_.text if round_.text.strip() else NOTHING
 
 
 def summary_of(round_: Round, said: Sequence[str] = ()) -> list[str]:
-    """A reply, what came of it and what a person ``said`` after it, in a few lines."""
+    """Summarise a reply, what came of it and a person's words after it in a few lines.
+
+    ``said`` are those words.
+    """
     lines = []
     if round_.fault is not None:
         lines.append(f"- a reply that could not be used: {shortened(round_.fault)}")
@@ -185,7 +191,7 @@ def summary_of(round_: Round, said: Sequence[str] = ()) -> list[str]:
 
 
 def did(done: ActionState) -> str:
-    """One action and what came of it, in a line."""
+    """Describe one action and what came of it in a line."""
     assert done.result is not None
     ended = "ok" if done.result.success else "failed"
     told = shortened(done.result.message)
@@ -193,13 +199,13 @@ def did(done: ActionState) -> str:
 
 
 def shortened(text: str, most: int = _SUMMARY_PART) -> str:
-    """The beginning of a text in one line."""
+    """Return the beginning of a text in one line."""
     line = " ".join(text.split())
     return line if len(line) <= most else line[: most - 3] + "..."
 
 
 def cut_middle(text: str, most: int) -> str:
-    """A text of at most ``most`` characters; what is too much is left out of its middle."""
+    """Cut a text to at most ``most`` characters; what is too much is left out of its middle."""
     if len(text) <= most:
         return text
     head = most * 2 // 3
@@ -218,12 +224,12 @@ class LastLines:
         self._bytes = sums(size_of(line) + 1 for line in reversed(lines))
 
     def within(self, room: int) -> list[str]:
-        """Those that fit into ``room`` characters."""
+        """Return the last lines that fit into ``room`` characters."""
         out = self._left_out(room)
         return [_OLDER.format(out), *self._lines[out:]] if out else list(self._lines)
 
     def size(self, room: int) -> int:
-        """The bytes of those, with an end of line for each."""
+        """Return the bytes of the lines that fit, with an end of line for each."""
         out = self._left_out(room)
         note = len(_OLDER.format(out)) + 1 if out else 0
         return note + self._bytes[len(self._lines) - out]

@@ -1,7 +1,7 @@
-"""Keeps how the replies of a native turn are told: between its requests a reply does not change.
+"""Texts of the replies of a native turn: between its requests a reply does not change.
 
-What comes back after a reply changes only with a file that it has shown. Each text is made where
-it is first asked for; sizes stay, and of long texts those that are sent.
+The text after a reply changes only with a file that it has shown. Each text is made where it is
+first asked for; sizes stay, and of long texts those that are sent.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class Render(Protocol):
 
 
 class Telling:
-    """One reply and what comes back after it, each in the ways that it can be told."""
+    """A reply and what comes back after it, in each form that it can be sent in."""
 
     def __init__(self, round_: Round, render: Render) -> None:
         self.round = round_
@@ -65,11 +65,11 @@ class Telling:
 
     @property
     def paths(self) -> set[str]:
-        """The files that are shown."""
+        """Return the paths of the files that are shown."""
         return {reading.path for reading in self._readings}
 
     def look(self, said: tuple[str, ...], digests: Mapping[str, str | None]) -> bool:
-        """Forget what is no longer true: a person has said more, or a file is another by now."""
+        """Forget what is no longer true: a person has written more, or a file is another by now."""
         old = stale(self._readings, digests)
         if (said, old) == (self._said, self._old):
             return False
@@ -117,11 +117,11 @@ class Telling:
 
     @cached_property
     def summary_size(self) -> int:
-        """With an end of line after each."""
+        """Return the bytes of the summary with an end of line after each line."""
         return sum(size_of(line) + 1 for line in self.summary)
 
     def cut(self, room: int) -> str:
-        """With each output cut to so many characters."""
+        """Render the message with each output cut to ``room`` characters."""
         return self._render(self.round, self._said, old=self._old, room=room)
 
     def drop(self) -> None:
@@ -131,14 +131,14 @@ class Telling:
 
 
 class _Sums:
-    """How large the first tellings are together, for any number of them."""
+    """Running sums of the sizes of the first replies."""
 
     def __init__(self, size: Callable[[Telling], int]) -> None:
         self._size = size
         self._sums = [0]
 
     def of(self, tellings: Sequence[Telling], count: int) -> int:
-        """The first ``count`` of them; those that were summed before are not looked at."""
+        """Return the sum of the first ``count``; those already summed are not looked at."""
         known = len(self._sums) - 1
         if count > known:
             more = map(self._size, tellings[known:count])
@@ -146,7 +146,7 @@ class _Sums:
         return self._sums[count]
 
     def forget(self, index: int) -> None:
-        """One is another now."""
+        """Forget the sums that include the reply ``index``, which has changed."""
         del self._sums[index + 1 :]
 
 
@@ -163,7 +163,7 @@ class KeptTexts:
         self._settled: dict[str, Seen] = {}  # the working set before the last reply
         self._settled_count = 0
         self._showing: dict[str, set[int]] = {}  # which replies show a file
-        self._new = 0  # from here on nobody has looked at them
+        self._new = 0  # from here on they have not been looked at
         self._said: dict[int, tuple[str, ...]] = {}
         self._digests: dict[str, str | None] = {}
         self._kept_from = 0  # what is before goes without its full text
@@ -176,7 +176,7 @@ class KeptTexts:
         return self._tellings[-1] if self._tellings else None
 
     def working_set(self, loop: LoopState) -> dict[str, Seen]:
-        """The files that the turn has read or written, the latest last, as the model knows them."""
+        """Return the working set of the turn, the latest file last, as the model knows it."""
         self._take(loop.rounds)
         return working_set(self.last.known if self.last else (), self._settled)
 
@@ -196,25 +196,25 @@ class KeptTexts:
         self._new, self._said, self._digests = count, said, dict(digests)
 
     def full_size(self, start: int) -> int:
-        """The bytes of the replies from ``start`` on, in full."""
+        """Return the bytes of the replies from ``start`` on, in full."""
         full, count = self._full, len(self._tellings)
         return full.of(self._tellings, count) - full.of(self._tellings, start)
 
     def brief_size(self, start: int, end: int) -> int:
-        """The bytes of some replies without long outputs."""
+        """Return the bytes of the replies ``start`` to ``end`` without long outputs."""
         brief = self._brief
         return brief.of(self._tellings, end) - brief.of(self._tellings, start)
 
     def summary_size(self, count: int) -> int:
-        """The bytes of the first summaries, with an end of line for each line."""
+        """Return the bytes of the first summaries, with an end of line for each line."""
         return self._summary.of(self._tellings, count)
 
     def summaries(self, count: int) -> list[list[str]]:
-        """The lines of the first replies."""
+        """Return the lines of the first replies' summaries."""
         return [one.summary for one in self._tellings[:count]]
 
     def messages(self, start: int, full: int) -> list[Message]:
-        """The replies from ``start`` on, from ``full`` on in full: only those are kept so."""
+        """Build the replies from ``start`` on, from ``full`` on in full: only those are kept so."""
         for one in self._tellings[self._kept_from : full]:
             one.drop()
         self._kept_from = full
@@ -222,7 +222,7 @@ class KeptTexts:
         return list(chain.from_iterable(chain(brief, map(_SENT, self._tellings[full:]))))
 
     def _take(self, rounds: tuple[Round, ...]) -> None:
-        """Only the last reply becomes another, when more has come of it."""
+        """Take up the turn's replies; only the last one changes, when more has come of it."""
         before, self._rounds = self._rounds, rounds
         same = len(before)
         if rounds[:same] != before:
@@ -243,7 +243,7 @@ class KeptTexts:
             self._new = min(self._new, same)
 
     def _forget(self, index: int) -> None:
-        """A reply is told otherwise from now on."""
+        """Forget the sizes of a reply whose text changes from now on, and of those after it."""
         self._kept_from = min(self._kept_from, index)
         for kept in (self._full, self._brief, self._summary):
             kept.forget(index)

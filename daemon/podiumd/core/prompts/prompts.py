@@ -26,11 +26,11 @@ STEERED = "While you were working, the person you work for wrote:"
 PLAIN_GO_ON = "Go on where you stopped."
 
 MOST_BYTES: Final = 512 * 1024
-"""What messages that waited may come to in one prompt; a message by itself may be longer."""
+"""Bytes of waiting messages in one prompt; a message by itself may be longer."""
 
 
 def fitting(messages: Sequence[Said]) -> tuple[Said, ...]:
-    """The first messages that one prompt can carry; what is too much waits for the next one."""
+    """Return the first messages that one prompt can carry; the rest waits for the next one."""
     size, found = 0, list[Said]()
     for message in messages:
         size += len(message.text.encode("utf-8", "replace"))
@@ -41,12 +41,12 @@ def fitting(messages: Sequence[Said]) -> tuple[Said, ...]:
 
 
 def step_body(state: RunState, step: Step) -> str:
-    """The step's own text with its values filled in."""
+    """Return the step's own text with its values filled in."""
     return fill(state, step.prompt or "").strip()
 
 
 def fill(state: RunState, text: str) -> str:
-    """A text of the recipe with the run's values in it.
+    """Fill the run's values into a text of the recipe.
 
     Raises:
         MissingVariable: it uses a key of the context that has no value.
@@ -55,12 +55,12 @@ def fill(state: RunState, text: str) -> str:
 
 
 def fill_known(state: RunState, text: str) -> str:
-    """A text of the recipe with the values that there are; the other variables stay."""
+    """Fill the values that there are into a text of the recipe; the other variables stay."""
     return template.rewrite(text, _values(state).get)
 
 
 def missing(state: RunState, texts: Iterable[str]) -> str | None:
-    """The first variable of these texts that has no value."""
+    """Return the first variable of these texts that has no value."""
     values = _values(state)
     found = (name for text in texts for name, _ in template.variables(text) if name not in values)
     return next(found, None)
@@ -75,12 +75,12 @@ def _values(state: RunState) -> dict[str, str]:
 
 
 def fill_arguments(state: RunState, arguments: Sequence[str]) -> tuple[str, ...]:
-    """An argument list with the run's values in it: each argument stays one."""
+    """Fill the run's values into an argument list: each argument stays one."""
     return tuple(fill(state, argument) for argument in arguments)
 
 
 def compose(body: str, steers: Sequence[str], outcomes: Sequence[str]) -> str:
-    """A prompt from its parts: what to do, what the person added, how to report."""
+    """Compose a prompt from its parts: what to do, what the person added, how to report."""
     parts = [body]
     if steers:
         parts.append("\n\n".join([STEERED, *steers]))
@@ -90,12 +90,12 @@ def compose(body: str, steers: Sequence[str], outcomes: Sequence[str]) -> str:
 
 
 def retry(fault: outcome.OutcomeError, outcomes: Sequence[str]) -> str:
-    """What an agent is told whose last reply had no usable outcome (without the block)."""
+    """Build the prompt after a reply without a usable outcome (without the block)."""
     return _without_block(outcome.retry_prompt(fault, outcomes), outcomes)
 
 
 def interrupted(original: str, outcomes: Sequence[str]) -> str:
-    """What a turn that was cut off is told; with ``original`` where its record lacks it."""
+    """Build the prompt for a turn that was cut off; with ``original`` where its record lacks it."""
     told = _without_block(original, outcomes)
     if told.startswith(INTERRUPTED):
         return told
@@ -103,7 +103,7 @@ def interrupted(original: str, outcomes: Sequence[str]) -> str:
 
 
 def go_on(original: str, outcomes: Sequence[str]) -> str:
-    """What continues a turn that was stopped; with ``original`` where its record lacks it."""
+    """Build the prompt that continues a stopped turn; with ``original`` if its record lacks it."""
     told = GO_ON if outcomes else PLAIN_GO_ON
     return f"{told}\n\n{ORIGINAL}\n\n{_without_block(original, outcomes)}" if original else told
 

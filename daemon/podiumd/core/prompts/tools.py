@@ -38,7 +38,7 @@ class ToolSpec(msgspec.Struct, frozen=True):
 
 
 class Use(NamedTuple):
-    """What came of a call: ``message`` is what the agent is told, ``args`` are as taken."""
+    """The result of a call: ``message`` is the answer to the agent, ``args`` are as taken."""
 
     success: bool
     message: str
@@ -46,7 +46,7 @@ class Use(NamedTuple):
 
 
 def specs(state: RunState) -> tuple[ToolSpec, ...]:
-    """The tools of the present step, as its agent is offered them."""
+    """List the tools of the present step as its agent is offered them."""
     recipe, step = state.recipe, state.current
     if recipe is None or step is None:
         return ()
@@ -131,8 +131,11 @@ def _where(edge: Edge) -> str:
 
 
 def _report_spec(recipe: Recipe) -> ToolSpec:
-    """The same in each step of a recipe: another tool would cost the agent's prompt cache, and
-    a session goes on with the tools of its first turn. A step's own outcomes are in its prompt."""
+    """Build the ``report_outcome`` tool, the same in each step of a recipe.
+
+    Another tool would cost the agent's prompt cache, and a session goes on with the tools of its
+    first turn. A step's own outcomes are in its prompt.
+    """
     text = (
         "Report how this step went, once, when it is finished, with one of the outcomes that its "
         "prompt names. 'other' needs an otherDescription."
@@ -146,7 +149,7 @@ def _report_spec(recipe: Recipe) -> ToolSpec:
 
 
 def use(state: RunState, turn: ActiveTurn, tool: str, args: dict[str, Any]) -> Use:
-    """What a call of the running turn does, and what its agent is told."""
+    """Return the effect of a call of the running turn, with the answer to its agent."""
     fault = _unfit(args)
     if fault is not None:
         return Use(False, fault, {})
@@ -166,7 +169,7 @@ def use(state: RunState, turn: ActiveTurn, tool: str, args: dict[str, Any]) -> U
 
 
 def _unfit(args: dict[str, Any]) -> str | None:
-    """Why a call cannot even be recorded."""
+    """Return why a call cannot even be recorded."""
     try:
         encoded = msgspec.json.encode(args)
     except UnicodeEncodeError:
@@ -180,7 +183,7 @@ def _unfit(args: dict[str, Any]) -> str | None:
 
 
 class _Call(NamedTuple):
-    """Where a call is made."""
+    """The place where a call is made."""
 
     state: RunState
     turn: ActiveTurn
@@ -189,14 +192,14 @@ class _Call(NamedTuple):
 
 
 def _only(args: dict[str, Any], *names: str) -> None:
-    """Raises ``Unfit`` for a parameter that the tool does not have."""
+    """Refuse a parameter that the tool does not have. Raises ``Unfit``."""
     unknown = [name for name in args if name not in names]
     if unknown:
         raise Unfit(f"there is no parameter '{unknown[0][:80]}'; there are: {', '.join(names)}")
 
 
 def _text(args: dict[str, Any], name: str) -> str:
-    """A parameter that must be a text with something in it; raises ``Unfit``."""
+    """Return a parameter that must be a text with something in it. Raises ``Unfit``."""
     value = args.get(name)
     if not isinstance(value, str) or not value.strip():
         raise Unfit(f"'{name}' has to be a text that is not empty")
@@ -224,7 +227,7 @@ def _save(call: _Call, args: dict[str, Any]) -> tuple[str, dict[str, Any]]:
 
 
 def edge_named(step: Step, to: str) -> str | None:
-    """The outcome that ``to`` means: an outcome, else a target step, else an exit reason."""
+    """Resolve ``to`` to an outcome: an outcome's name, else a target step, else an exit reason."""
     if to in step.outcomes:
         return to
     targets = [name for name in step.outcomes if step.on[name].to == to]

@@ -1,4 +1,4 @@
-"""What a recipe's ``[context]`` declares: the keys that conversations fill, and their types.
+"""Declarations of a recipe's ``[context]``: the keys that conversations fill, and their types.
 
 A key is declared by the name of its type, by a table, or by the value that it begins with:
 
@@ -37,7 +37,7 @@ class Unfit(ValueError):
 
 
 class ContextKey(msgspec.Struct, frozen=True):
-    """One declared key; ``default`` is its first value, ``UNSET`` for none."""
+    """A declared key; ``default`` is its first value, ``UNSET`` for none."""
 
     type: KeyType
     default: Any = msgspec.UNSET
@@ -45,7 +45,7 @@ class ContextKey(msgspec.Struct, frozen=True):
 
 
 def declared_key(value: Any) -> ContextKey:
-    """What stands in ``[context]`` for a key, read as a declaration."""
+    """Read a key's value in ``[context]`` as a declaration."""
     if isinstance(value, str) and value in TYPES:
         return ContextKey(type=value)  # type: ignore[arg-type]
     if is_declaration(value):
@@ -60,18 +60,18 @@ def is_declaration(value: Any) -> bool:
 
 
 def declared(context: Mapping[str, Any]) -> dict[str, ContextKey]:
-    """Every key of a recipe's context."""
+    """Return every key of a recipe's context."""
     return {name: declared_key(value) for name, value in context.items()}
 
 
 def initial(context: Mapping[str, Any]) -> dict[str, Any]:
-    """The values that a run begins with."""
+    """Return the values that a run begins with."""
     keys = declared(context).items()
     return {name: key.default for name, key in keys if key.default is not msgspec.UNSET}
 
 
 def type_of(value: Any) -> KeyType:
-    """The type of a value of TOML or JSON."""
+    """Return the type of a value of TOML or JSON."""
     kinds: dict[type, KeyType] = {
         bool: "boolean",
         int: "integer",
@@ -91,7 +91,7 @@ def fits(type: KeyType, value: Any) -> bool:
 
 
 def taken(type: KeyType, value: Any) -> Any:
-    """The value as one of that type: agents write lists and numbers as texts now and then.
+    """Return the value as one of that type: agents write lists and numbers as texts now and then.
 
     Raises:
         Unfit: it is none, and is no text of one.
@@ -115,5 +115,5 @@ def is_set(value: Any) -> bool:
 
 
 def as_text(value: Any) -> str:
-    """A value as it stands in prompts: texts as they are, the rest as JSON in a line."""
+    """Return a value as it stands in prompts: texts as they are, the rest as JSON in a line."""
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

@@ -1,4 +1,4 @@
-"""How a run ended: its reason, sorted into a category and a class, with a sentence for people.
+"""Exits of a run: its reason, sorted into a category and a class, with a sentence for people.
 
 Nothing unforeseen may look like success: a reason that neither the table below nor the recipe's
 edge classifies is an error.
@@ -87,7 +87,7 @@ RESERVED: Final[frozenset[str]] = frozenset(
 
 
 class Exit(msgspec.Struct, frozen=True):
-    """The end of a run. ``detail`` is the cause in the words of whoever knew it."""
+    """The end of a run. ``detail`` is the cause in the words of its source."""
 
     reason: str
     category: Category
@@ -151,7 +151,7 @@ def _row(reason: str) -> str:
 
 
 def _fill(message: str, reason: str, step: str | None, limit: int | None) -> str:
-    """Put the step and the limit into a table message; a number nobody knows is left out."""
+    """Put the step and the limit into a table message; an unknown number is left out."""
     if limit is None:
         message = message.replace(" ({limit} steps)", "").replace(" ({limit})", "")
     _, colon, named = reason.partition(":")

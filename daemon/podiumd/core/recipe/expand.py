@@ -28,7 +28,7 @@ from podiumd.core.recipe.params import ParamError, param_value
 from podiumd.core.recipe.template import rewrite
 from podiumd.core.structs import replace
 
-# What ends a called recipe without an edge of its own, by the outcome that does it.
+# Reasons that end a called recipe without an edge of its own, by the outcome.
 _UNSAID: Final = {
     OTHER: "user-provided-other",
     CHECKS_FAILED: "checks-failed",
@@ -55,7 +55,8 @@ def expand(recipe: Recipe, find: Callable[[str], Recipe]) -> Recipe:
 
 
 class _Room:
-    """What calls may still bring into one recipe. With it each level of calls is bounded too."""
+    """Bound for what calls may still bring into one recipe. With it each level of calls is bounded
+    too."""
 
     def __init__(self) -> None:
         self._steps = MOST_CALLED_STEPS
@@ -102,7 +103,7 @@ def _expand(recipe: Recipe, find: Callable[[str], Recipe], chain: tuple[str, ...
 
 
 def _both(name: str, called: Recipe, context: dict[str, Any]) -> dict[str, Any]:
-    """The context of both: what is saved in one of them is there in the other."""
+    """Merge both contexts: what is saved in one of them is there in the other."""
     for key, value in called.context.items():
         if key in context and declared_key(context[key]).type != declared_key(value).type:
             message = f"recipe '{called.id}' declares '{key}' in [context] with another type"
@@ -123,7 +124,7 @@ def _called(name: str, step: Step, find: Callable[[str], Recipe], chain: tuple[s
 
 
 def _gate(step: Step, ask: str, entry: str) -> Step:
-    """The question before a call is a step of its own."""
+    """Build the gate step that stands for the question before a call."""
     declined = step.edge(DECLINED)
     assert declined is not None
     return Step(
@@ -136,7 +137,7 @@ def _gate(step: Step, ask: str, entry: str) -> Step:
 
 
 def _led_in(step: Step, entries: dict[str, str]) -> Step:
-    """A step whose edges to a call lead to the first step of what is called."""
+    """Lead a step's edges to a call to the first step of what is called."""
     on = {
         outcome: replace(edge, to=entries[edge.to]) if edge.to in entries else edge
         for outcome, edge in step.on.items()
@@ -148,7 +149,10 @@ class _Inside:
     """The steps of a called recipe, as they stand in the caller."""
 
     def __init__(self, name: str, call: Step, called: Recipe, room: _Room) -> None:
-        """Raises ``CallError`` for parameters that do not fit, and where there is no room."""
+        """Take in a called recipe.
+
+        Raises ``CallError`` for parameters that do not fit, and where there is no room.
+        """
         room.take(name, steps=len(called.steps))
         self._room = room
         self._name = name
@@ -157,11 +161,12 @@ class _Inside:
         self._values = self._params()
 
     def steps(self) -> dict[str, Step]:
-        """The steps by their new names."""
+        """Return the steps by their new names."""
         return {f"{self._name}.{name}": self._step(s) for name, s in self._called.steps.items()}
 
     def _params(self) -> dict[str, str]:
-        """Every parameter's value as text for templates; the caller's own variables stay in it."""
+        """Return each parameter's value as text for templates; the caller's own variables stay in
+        it."""
         given = self._call.params
         unknown = [name for name in given if name not in self._called.params]
         if unknown:
@@ -218,17 +223,18 @@ class _Inside:
         )
 
     def _edge(self, edge: Edge) -> Edge:
-        """An edge inside stays inside; an exit goes where the caller says, if it says."""
+        """Map an edge: one inside stays inside; an exit leads to where the caller sends it, if it
+        does."""
         inner = tuple(f"{self._name}.{one}" for one in edge.returns)
         if edge.to is not None:
             return replace(edge, to=f"{self._name}.{edge.to}", returns=inner)
         outer = self._call.on.get(edge.exit or "")
-        # What the called recipe claims at its end is to be true wherever that leads.
+        # The called recipe's claim at its end is to be true wherever that leads.
         return replace(outer or edge, claims=edge.claims, returns=(*inner, self._name))
 
 
 def _unsaid(step: Step) -> list[str]:
-    """The outcomes that the step can end with, whether or not it says where they lead."""
+    """List the outcomes that the step can end with, whether or not it says where they lead."""
     possible = {
         OTHER: step.kind == "turn",
         CHECKS_FAILED: bool(step.checks) or step.proved,

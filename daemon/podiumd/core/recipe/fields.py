@@ -128,7 +128,7 @@ def one_of(*words: str) -> Expected:
 
 
 class Table:
-    """One table of the file. Keys outside ``keys`` are noted as soon as it is opened."""
+    """A table of the file. Keys outside ``keys`` are noted as soon as it is opened."""
 
     def __init__(
         self, notes: Notes, data: Mapping[str, Any], path: Path, keys: tuple[str, ...]

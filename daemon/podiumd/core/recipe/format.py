@@ -48,7 +48,7 @@ LIMIT_FIELDS: Final[dict[str, Expected]] = {
     "on_limit": one_of("exit", "ask"),
 }
 
-#: What single values of a step can be; ``on``, ``checks``, ``hooks`` and ``params`` are tables.
+#: Types of single values in a step; ``on``, ``checks``, ``hooks`` and ``params`` are tables.
 STEP_FIELDS: Final[dict[str, Expected]] = {
     "prompt": TEXT,
     "prompt_file": TEXT,

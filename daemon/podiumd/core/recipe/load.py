@@ -1,7 +1,7 @@
 """Load a recipe from TOML text: read every table, collect every fault, give the recipe as data.
 
-What one look at each table can tell is found here and in ``core.recipe.rules``; what needs the
-whole graph (steps that cannot be reached, cycles without a bound) belongs to
+Faults that one look at each table can show are found here and in ``core.recipe.rules``; those that
+need the whole graph (steps that cannot be reached, cycles without a bound) belong to
 ``core.analysis.check``.
 """
 

@@ -21,11 +21,11 @@ Source = Literal["project", "user", "builtin"]
 RESTART: Final = "@restart"
 #: The outcome that an agent may always give; it needs a description.
 OTHER: Final = "other"
-#: What an outcome becomes when a step's check fails after it.
+#: Outcome of a step in place of its own when a check fails after it.
 CHECKS_FAILED: Final = "checks-failed"
-#: What a step ends with when its gate is answered "no".
+#: Outcome of a step when its gate is answered "no".
 DECLINED: Final = "declined"
-#: What the last phase of a conversation ends with, and the run with it.
+#: Outcome of the last phase of a conversation, and of the run with it.
 COMPLETE: Final = "conversation-complete"
 
 
@@ -71,12 +71,12 @@ class Hook(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Edge(msgspec.Struct, frozen=True, kw_only=True):
-    """Where an outcome leads: ``to`` a step (or ``@restart``), or ``exit`` with a reason.
+    """The target of an outcome: ``to`` a step (or ``@restart``), or ``exit`` with a reason.
 
     ``class_`` and ``message`` belong to an exit. ``requires`` names the context keys that a
-    conversation must have saved before it may go along this edge. ``claims`` is what going along
-    it says of the working tree, which is looked at first (``core.decide.claims``). ``returns`` are
-    the calls that are over with it (``core.recipe.expand``; no recipe's file says it).
+    conversation must have saved before it may go along this edge. ``claims`` is what going along it
+    says of the working tree, which is looked at first (``core.decide.claims``). ``returns`` are the
+    calls that are over with it (``core.recipe.expand``; no recipe's file says it).
     """
 
     to: str | None = None
@@ -97,7 +97,7 @@ _BUILT_IN_EDGES: Final[dict[str, Edge]] = {
 
 
 class Step(msgspec.Struct, frozen=True, kw_only=True):
-    """One state. Which fields mean something depends on ``kind``.
+    """A state of the machine. ``kind`` decides which fields mean something.
 
     ``outcomes`` are the declared ones in order; ``tools`` is ``all``, ``read-only``, ``none`` or
     the names that exist in the step; ``gate`` is a question asked before the step starts.
@@ -131,12 +131,13 @@ class Step(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def final(self) -> bool:
-        """Whether it is the last phase of a conversation: one from which no way leads on."""
+        """Return whether it is the last phase of a conversation: no way leads on from it."""
         return self.kind == "talk" and not self.outcomes
 
     @property
     def allowed_outcomes(self) -> tuple[str, ...]:
-        """The outcomes that the step may end with; an agent's turn may always say ``other``."""
+        """Return the outcomes that the step may end with; an agent's turn may always end as
+        ``other``."""
         if self.final:
             return (COMPLETE,)
         if self.kind != "turn":
@@ -145,7 +146,7 @@ class Step(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def proved(self) -> bool:
-        """Whether some outcome is believed only after a look at the working tree."""
+        """Return whether some outcome is believed only after a look at the working tree."""
         return any(edge.claims not in (None, "none") for edge in self.on.values())
 
     def edge(self, outcome: str) -> Edge | None:
@@ -176,7 +177,7 @@ class Recipe(msgspec.Struct, frozen=True, kw_only=True):
     format: int = 1
 
     def union_outcomes(self) -> tuple[str, ...]:
-        """Every outcome that some turn of the recipe may give: order of the file, other last."""
+        """List the outcomes that some turn of the recipe may give: file order, other last."""
         names = [
             name
             for step in self.steps.values()
@@ -188,17 +189,17 @@ class Recipe(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def detailed(self) -> set[str]:
-        """The names that ``{{last.NAME.detail}}`` may have: steps, and calls that were expanded."""
+        """Return the names for ``{{last.NAME.detail}}``: steps, and calls that were expanded."""
         edges = (edge for step in self.steps.values() for edge in step.on.values())
         return {*self.steps, *(name for edge in edges for name in edge.returns)}
 
     @property
     def commits(self) -> bool:
-        """Whether a run of it means to leave commits, so that it needs a repository."""
+        """Return whether a run of it means to leave commits, so that it needs a repository."""
         return any(step.commits or step.proved for step in self.steps.values())
 
     @property
     def first_prompt(self) -> str:
-        """The text that the run begins with; empty where the first step says nothing."""
+        """Return the text that the run begins with; empty where the first step has none."""
         step = self.steps[self.initial]
         return step.prompt or step.opening or step.ask or ""

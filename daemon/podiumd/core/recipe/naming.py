@@ -1,4 +1,4 @@
-"""What a run is called: its recipe, and what it was started for."""
+"""Names of runs: the recipe, and what the run was started for."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def run_name(recipe: Recipe | None, params: Mapping[str, Any], text: str | None)
 
 
 def task_of(declared: Mapping[str, Param], given: Mapping[str, Any]) -> str:
-    """Tell what a run is to do, in the words that it was started with; maybe nothing."""
+    """Return the task of a run, in the words that it was started with; maybe empty."""
     for name, param in declared.items():
         value = given.get(name)
         own = param.type == "string" and value != param.default

@@ -17,7 +17,7 @@ _MOST: Final = 10**18
 
 class ParamError(ValueError):
     """A parameter that cannot be used; ``param`` names it, ``message`` says what to do.
-    ``missing``: nobody gave it."""
+    ``missing``: it was not given."""
 
     def __init__(self, param: str, message: str, *, missing: bool = False) -> None:
         super().__init__(message)

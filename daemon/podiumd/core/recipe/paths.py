@@ -21,15 +21,15 @@ from podiumd.core.recipe.model import (
 
 MOST_PATHS: Final = 1000
 _MOST_BRANCHES: Final = 50_000
-"""What is looked at before a search gives up: dense machines have paths beyond all counting."""
+"""Limits of a search before it gives up: dense machines have paths beyond all counting."""
 
 
 class Way(msgspec.Struct, frozen=True, kw_only=True):
-    """One way out of a step: ``to`` a step or ``@restart``, or ``exit`` with a reason.
+    """A way out of a step: ``to`` a step or ``@restart``, or ``exit`` with a reason.
 
     ``class_`` is the class of the exit, from the edge or the table of reasons. ``implied``: the
-    recipe says nothing about this outcome, a built-in edge takes it. (That the last phase of a
-    conversation completes it is said by its having no edges.)
+    recipe says nothing about this outcome, a built-in edge takes it. (The last phase of a
+    conversation needs no such mark: that it has no edges shows that it completes.)
     """
 
     outcome: str
@@ -40,7 +40,7 @@ class Way(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Hop(msgspec.Struct, frozen=True):
-    """One step passed: its outcome and where that led (``None``: out of the recipe)."""
+    """A step passed: its outcome and where that led (``None``: out of the recipe)."""
 
     step: str
     outcome: str
@@ -62,14 +62,14 @@ class Paths(msgspec.Struct, frozen=True):
 
 
 def checked_outcomes(step: Step) -> tuple[str, ...]:
-    """The outcomes after which the step's checks run; none where it has no checks."""
+    """Return the outcomes after which the step's checks run; none where it has no checks."""
     if not step.checks:
         return ()
     return tuple(name for name in step.outcomes if name != OTHER and not _handed_over(step, name))
 
 
 def _handed_over(step: Step, outcome: str) -> bool:
-    """Whether the outcome hands the work to a person as it is."""
+    """Return whether the outcome hands the work to a person as it is."""
     edge = step.edge(outcome)
     if edge is None or edge.exit is None:
         return False
@@ -77,7 +77,7 @@ def _handed_over(step: Step, outcome: str) -> bool:
 
 
 def outcomes_of(step: Step) -> tuple[str, ...]:
-    """Every outcome that the step may end with: its own, then those that others decide."""
+    """List each outcome that the step may end with: its own, then those that others decide."""
     names = step.allowed_outcomes
     # A claim that is not true goes back to the agent, unless the recipe says where to.
     if checked_outcomes(step) or (step.proved and CHECKS_FAILED in step.on):
@@ -86,7 +86,7 @@ def outcomes_of(step: Step) -> tuple[str, ...]:
 
 
 def ways_out(step: Step) -> tuple[Way, ...]:
-    """Where each outcome of the step leads, in the order of ``outcomes_of``."""
+    """Return where each outcome of the step leads, in the order of ``outcomes_of``."""
     return tuple(
         _way(step, outcome, edge)
         for outcome in outcomes_of(step)
@@ -103,10 +103,10 @@ def _way(step: Step, outcome: str, edge: Edge) -> Way:
 
 
 def simple_paths(recipe: Recipe, most: int = MOST_PATHS) -> Paths:
-    """Every path from the initial step to an exit, or to a restart, that enters no step twice.
+    """List each path to an exit or a restart that enters no step twice.
 
-    The shortest come first, those of one length in the order of the file. Limits are left out
-    of account. At most ``most`` paths are returned.
+    A path begins at the initial step. The shortest come first, those of one length in the order of
+    the file. Limits are left out of account. At most ``most`` paths are returned.
     """
     ways = {name: ways_out(step) for name, step in recipe.steps.items()}
     found: list[SimplePath] = []
@@ -132,7 +132,7 @@ def simple_paths(recipe: Recipe, most: int = MOST_PATHS) -> Paths:
 
 
 def _exit(recipe: Recipe, trace: tuple[Hop, ...]) -> Exit | None:
-    """How the run ends that took these hops."""
+    """Return how the run ends that took these hops."""
     last = trace[-1]
     edge = recipe.steps[last.step].edge(last.outcome)
     if edge is None or edge.exit is None:

@@ -51,7 +51,7 @@ def check_rules(recipe: Recipe, notes: Notes, source: PromptSource) -> None:
 
 
 def _check_outcomes(name: str, step: Step, notes: Notes) -> None:
-    """Each outcome has an edge and each edge an outcome."""
+    """Check that each outcome has an edge and each edge an outcome."""
     path: Path = ("steps", name)
     optional = _optional_outcomes(step)
     for outcome in step.outcomes:
@@ -77,7 +77,7 @@ def _check_outcomes(name: str, step: Step, notes: Notes) -> None:
 
 
 def _optional_outcomes(step: Step) -> set[str]:
-    """The outcomes a step may have an edge for, but needs none: built-in edges take them."""
+    """Return the outcomes whose edges a step may leave out: built-in edges take them."""
     optional = set()
     if step.kind == "turn":
         optional.add(OTHER)
@@ -101,7 +101,7 @@ def _dead(name: str, outcome: str, possible: set[str]) -> str:
 
 
 def _check_talk(path: Path, step: Step, recipe: Recipe, notes: Notes) -> None:
-    """A phase can be left by its own tools, and its hooks are such as there are."""
+    """Check that a phase can be left by its own tools, and that its hooks exist."""
     if step.final and step.auto:
         message = "nothing leads on from this phase, so it cannot go on by itself; remove 'auto'"
         notes.add("bad-value", (*path, "auto"), message)
@@ -124,7 +124,7 @@ def _check_talk(path: Path, step: Step, recipe: Recipe, notes: Notes) -> None:
 
 
 def _check_edge(path: Path, edge: Edge, recipe: Recipe, notes: Notes) -> None:
-    """An edge leads to a step that exists, or to an exit whose class is known."""
+    """Check that an edge leads to a step that exists, or to an exit whose class is known."""
     if edge.to is not None and edge.to != RESTART and edge.to not in recipe.steps:
         notes.add(
             "unknown-target",
@@ -163,7 +163,7 @@ def _check_edge(path: Path, edge: Edge, recipe: Recipe, notes: Notes) -> None:
 def _check_variables(
     name: str, step: Step, known: set[str], notes: Notes, source: PromptSource
 ) -> None:
-    """Every ``{{name}}`` is a parameter, a context key, or the detail of a step."""
+    """Check that each ``{{name}}`` is a parameter, a context key, or the detail of a step."""
     file = source.prompt_file_of.get(name)
     for path, text in templates(name, step):
         in_file = file is not None and path[-1] == "prompt"

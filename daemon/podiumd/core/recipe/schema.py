@@ -32,7 +32,7 @@ _TITLE: Final[dict[Kind, str]] = {
     "gate": "Asks a person: the choices are the outcomes",
     "call": "Runs another recipe: its exit reasons are the outcomes",
 }
-#: What an editor shows for each key, by the table it stands in.
+#: Text that an editor shows for each key, by the table it stands in.
 TEXTS: Final[dict[str, dict[str, str]]] = {
     "top": {
         "format": "The version of this format: 1",

@@ -1,4 +1,4 @@
-"""Which of Podium's own tools exist in a step: that follows from the recipe alone."""
+"""Podium's own tools in each step: which exist follows from the recipe alone."""
 
 from __future__ import annotations
 
@@ -7,22 +7,22 @@ from typing import Final
 from podiumd.core.recipe.model import Recipe, Step
 
 SERVER = "podium"
-"""What the server of Podium's own tools is called, in agents' configurations too."""
+"""Name of the server of Podium's own tools, in agents' configurations too."""
 
 SERVED_PREFIX = f"mcp__{SERVER}__"
-"""What other agents' names for Podium's own tools begin with; ``mcp__podium__save`` is ``save``."""
+"""Prefix of other agents' names for Podium's own tools; ``mcp__podium__save`` is ``save``."""
 
 OWN_TOOLS: Final = frozenset({"ask", "notify", "report_outcome", "save", "transition"})
 """Podium's own tools: what comes of them is told from their facts."""
 
 
 def plain_name(tool: str) -> str:
-    """The tool's name without that of the server."""
+    """Return the tool's name without that of the server."""
     return tool.removeprefix(SERVED_PREFIX)
 
 
 def served(recipe: Recipe, step: Step) -> tuple[str, ...]:
-    """The tools that exist in a step; where the step lists tools, only those that it names."""
+    """List the tools that exist in a step; where it lists tools, only those that it names."""
     save = ("save",) if recipe.context else ()
     names: tuple[str, ...]
     if step.kind == "talk":
@@ -39,7 +39,7 @@ def served(recipe: Recipe, step: Step) -> tuple[str, ...]:
 
 
 def changes(recipe: Recipe) -> bool:
-    """Whether an agent is served other tools in one step of a recipe than in another."""
+    """Return whether an agent is served other tools in one step of a recipe than in another."""
     if any(step.kind == "talk" for step in recipe.steps.values()):
         return True
     return len({served(recipe, step) for step in recipe.steps.values()} - {()}) > 1

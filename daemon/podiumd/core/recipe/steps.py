@@ -60,7 +60,7 @@ class StepReader:
         return steps
 
     def _check_marks(self, table: Table, marks: list[str]) -> None:
-        """A step has exactly one of the keys that say what it does."""
+        """Check that a step has exactly one of the keys that define its kind."""
         where = f"[{dotted(table.path)}]"
         choices = ", ".join(MARKS)
         if not marks:
@@ -139,7 +139,7 @@ class StepReader:
                     f"outcome '{outcome[:80]}': expected lower-case words joined by hyphens",
                 )
             edge = self._edge(parent.table(outcome, edge_keys(kind)))
-            # What a person chooses is not the word of an agent.
+            # A person's choice is not the word of an agent.
             edges[outcome] = edge if kind in ("gate", "call") else claiming(edge, commits=commits)
         return edges
 

@@ -1,1 +1,1 @@
-"""What agents say, as values: outcomes, actions, patches, reports."""
+"""Agents' replies as values: outcomes, actions, patches, reports."""

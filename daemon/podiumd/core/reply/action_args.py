@@ -66,7 +66,7 @@ class RunTests(_Args, frozen=True):
 
 
 class Done(_Args, frozen=True):
-    """All is done."""
+    """The action by which the agent ends its work: all is done."""
 
     summary: str | None = None
 
@@ -86,9 +86,9 @@ TYPES: dict[str, type[Args]] = {
 
 
 def checked(action: Action) -> Args | str | None:
-    """The parameters of an action, or what is wrong with them in words.
+    """Return an action's parameters, or what is wrong with them in words.
 
-    ``None`` for an action that is none of the contract's: whoever offers it checks them.
+    ``None`` for an action that is none of the contract's: the code that offers it checks them.
     """
     kind = TYPES.get(action.name)
     if kind is None:
@@ -100,18 +100,18 @@ def checked(action: Action) -> Args | str | None:
 
 
 def unknown(name: str, there_are: Iterable[str]) -> str:
-    """What is said of an action that there is not; ``there_are`` are those that may be used."""
+    """Return the message about an unknown action; ``there_are`` are those that may be used."""
     return f"unknown action type: {name}; there are {', '.join(there_are)}"
 
 
 def _in_words(error: str) -> str:
-    """What msgspec says, without its notation of where."""
+    """Return msgspec's message without its notation of the place."""
     what, _, where = error.partition(" - at `$.")
     what = what[:1].lower() + what[1:]
     return f"parameter '{where.rstrip('`')}': {what}" if where else what
 
 
 def _signature(kind: type[Args]) -> str:
-    """The names of the parameters, those that may be left out with a question mark."""
+    """List the names of the parameters, those that may be left out with a question mark."""
     fields = msgspec.structs.fields(kind)
     return ", ".join(f.name if f.required else f"{f.name}?" for f in fields)

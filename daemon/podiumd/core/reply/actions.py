@@ -25,14 +25,14 @@ ALIAS = "tool_call"
 _PREFIXES = ("", SERVED_PREFIX)
 
 _FILLED = frozenset({"args", "arguments", "input", "parameters"})
-"""What other ways to call a tool name its parameters."""
+"""Names for the parameters in other ways to call a tool."""
 
 CUT = "the reply was cut off by the limit of its length: write less at a time"
 EMPTY = "the reply holds no text: it was empty, or all of it were thoughts"
 
 
 class Action(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Something that the model wants done. ``block`` is the number of its block, from 1."""
+    """An act that the model asks for. ``block`` is the number of its block, from 1."""
 
     name: str
     args: dict[str, Any] = {}
@@ -51,7 +51,7 @@ class Reply(msgspec.Struct, frozen=True):
 
 
 class _Fault(Exception):
-    """What is wrong with a reply, in words for the model."""
+    """A fault of a reply, in words for the model."""
 
 
 def parse_reply(
@@ -66,10 +66,10 @@ def parse_reply(
     Args:
         text: the reply as the model wrote it.
         cut: the model was stopped by the limit of its reply's length.
-        names: the actions that there are, to tell an action in a block of the wrong kind from an
-            example; an unknown name in a block of the right kind is no fault of the reply.
+        names: the actions that there are, to distinguish an action in a block of the wrong kind
+            from an example; an unknown name in a block of the right kind is no fault of the reply.
         served: Podium's own tools, which are actions too. Their names are plain words that any
-            example may hold, so only what is clearly a call of one is told from an example.
+            example may hold, so only what is clearly a call of one counts as one.
     """
     prose: list[tuple[int, Fenced]] = []
     actions: list[Action] = []
@@ -99,13 +99,13 @@ def parse_reply(
 
 
 def _own(action: Action, served: tuple[str, ...]) -> Action:
-    """One of Podium's own tools, called by another agent's name for it, is that tool."""
+    """Map another agent's name for one of Podium's own tools to that tool."""
     name = action.name.removeprefix(SERVED_PREFIX)
     return replace(action, name=name) if name in served else action
 
 
 def _actions(piece: Fenced, number: int) -> list[Action]:
-    """The actions of a block; none if it is prose. Raises ``_Fault``."""
+    """Parse the actions of a block; none if it is prose. Raises ``_Fault``."""
     if not piece.closed:
         raise _Fault(f"block {number}: the fence is never closed")
     if piece.info not in ("json", "action"):
@@ -128,7 +128,7 @@ def _actions(piece: Fenced, number: int) -> list[Action]:
 
 
 def _json(text: str) -> Any:
-    """Raises ``ValueError`` where it is no JSON."""
+    """Parse JSON. Raises ``ValueError`` where it is none."""
     try:
         return msgspec.json.decode(text.encode())
     except (msgspec.DecodeError, RecursionError) as error:
@@ -159,7 +159,7 @@ def _name(value: Any, key: str, where: str) -> str:
 
 
 def _kind(value: Any) -> str:
-    """What a JSON value is, in a word or two."""
+    """Name the type of a JSON value in a word or two."""
     if value is None:
         return "null"
     kinds = {dict: "an object", list: "a list", str: "a text", bool: "true or false"}
@@ -169,7 +169,7 @@ def _kind(value: Any) -> str:
 def _doubt(
     prose: list[tuple[int, Fenced]], names: tuple[str, ...], served: tuple[str, ...]
 ) -> str | None:
-    """Why prose is an action that was written wrong, of which nothing would be done."""
+    """Return why prose is an action that was written wrong, of which nothing would be done."""
     meant = Meant(names, {f"{prefix}{name}": name for name in served for prefix in _PREFIXES})
     for number, piece in prose:
         name = meant.in_piece(piece)

@@ -16,7 +16,7 @@ from podiumd.core.reply.lenient_json import Found
 
 Span = tuple[int, int]
 
-# As CommonMark has them, where a value may hold any mark; else whatever looks like a tag.
+# As CommonMark has them, where a value may hold any mark; else anything that looks like a tag.
 _ATTRIBUTES: Final = (
     r"(?:\s++[a-zA-Z_:][\w.:-]*+(?:\s*+=\s*+"
     r"(?:[^\s\"'=<>`]++|'[^']{0,1000}+'|\"[^\"]{0,1000}+\"))?+){0,100}+\s*+/?"
@@ -28,8 +28,8 @@ _TAG: Final = re.compile(
 _ENDS: Final = {"--": "!--", "?": "?", "]]": "![cdata["}
 # Elements that enclose nothing.
 _VOID: Final = re.compile("area|base|br|col|embed|hr|img|input|link|meta|param|source|track|wbr")
-# What begins such an element, or no element at all, encloses what follows even where nothing ends
-# it. Any other name without an end is a type or a placeholder: Vec<String>, <path>.
+# The beginning of such an element, or of no element at all, encloses what follows even where
+# nothing ends it. Any other name without an end is a type or a placeholder: Vec<String>, <path>.
 _QUOTING: Final = re.compile(
     "!--|[?]|!\\[cdata\\["
     "|aside|blockquote|caption|cite|code|del|details|dialog|fig(?:caption|ure)|iframe|kbd|listing|math"
@@ -37,7 +37,7 @@ _QUOTING: Final = re.compile(
     "|tbody|td|template|textarea|tfoot|th|thead|title|tr|tt|var|xmp"
 )
 _TICKS: Final = re.compile(r"`++")
-# What CommonMark reads before a code span that begins in it.
+# Syntax that CommonMark reads before a code span that begins in it.
 _OPENING: Final = re.compile(r"(\\[\\`]|<[a-zA-Z/!?][^<>]{0,1000}>)|`++")
 _ENTITY: Final = r"&(?:[lrb]?[ds]?quo|[lr]s?aquo|quot|#\d{2,5}|#[xX][0-9a-fA-F]{2,4});"
 _PAIRS: Final = (

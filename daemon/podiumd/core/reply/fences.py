@@ -50,7 +50,7 @@ def _prose(lines: list[str]) -> Fenced:
 
 
 def _block(lines: list[str], start: int, opening: re.Match[str]) -> tuple[Fenced, int]:
-    """The block that line ``start`` opens, and the number of the line after it."""
+    """Read the block that line ``start`` opens; return it with the number of the line after it."""
     fence = opening["fence"]
     closing = re.compile(rf" {{0,3}}{fence[0]}{{{len(fence)},}}[ \t\r]*$")
     end = start + 1

@@ -24,10 +24,10 @@ _VISIBLE: Final = re.compile(r"\S")
 _BEGINNING: Final = re.compile(r'\{(?=[\s"}/]|\Z)|\[(?=[\s"\[\]{/\w-]|\Z)')
 _ESCAPE: Final = re.compile(r"\\(?:u([0-9a-fA-F]{4})|(.))", re.DOTALL)
 _ESCAPED: Final = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f"}
-# What may follow a cut-off object at the end of a text: white space, Markdown, punctuation.
+# Characters after a cut-off object at the end of a text: white space, Markdown, punctuation.
 _TRAIL: Final = " \t\r\n`*_.,;:!"
 _DEEPEST: Final = 64
-# What is looked at, from the end: far more than any reply needs, little enough to be done soon.
+# Limits of the search, from the end: far more than any reply needs, few enough to be done soon.
 _MOST_BEGINNINGS: Final = 20_000
 _MOST_CHARACTERS: Final = 1_000_000
 
@@ -49,7 +49,7 @@ class _Parsed(NamedTuple):
 
 
 class _NotJson(Exception):
-    """What begins here is no object or array."""
+    """A text that begins no object or array."""
 
 
 def scan(text: str, *, lists: bool = False) -> list[Found]:
@@ -106,7 +106,7 @@ class _Scanner:
             value, at, below = self._value(at)
             depth = max(depth, below + 1)
             if members.setdefault(key, value) != value and is_object:
-                raise _NotJson  # one key with two values: nobody can say which is meant
+                raise _NotJson  # one key with two values: the intended one is not known
             at = self._space(at)
             if self._text.startswith(",", at):
                 at = self._space(at + 1)

@@ -1,4 +1,4 @@
-"""One message of a conversation with a model."""
+"""A message of a conversation with a model."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import msgspec
 
 
 class Message(msgspec.Struct, frozen=True):
-    """One message of a conversation with a model."""
+    """A message of a conversation with a model."""
 
     role: Literal["user", "assistant"]
     text: str

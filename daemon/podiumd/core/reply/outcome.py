@@ -42,7 +42,7 @@ or if needed:
 
 Your possible outcomes for this step: """
 
-# Spelling that does not tell one name from another.
+# Spelling that does not distinguish one name from another.
 _SPELLING: Final = re.compile(r"[-_\s]+")
 # An outcome such as "<outcome>", "complete|blocked" or "..." repeats the instructions.
 _PLACEHOLDER: Final = re.compile(r"[<>|,]|\.\.\.|…|\w/\w")
@@ -54,7 +54,7 @@ _BROKEN_OBJECT: Final = re.compile(r"\{\s{0,200}\"|^[ \t`*]{0,20}\{[^\n]*\s*\Z",
 
 
 class Outcome(msgspec.Struct, frozen=True):
-    """What a step ended with.
+    """The outcome that a step ended with.
 
     ``description`` is the ``otherDescription``, ``detail`` what the next prompts may quote.
     ``repaired``: strict JSON parsing alone would have failed.
@@ -68,10 +68,10 @@ class Outcome(msgspec.Struct, frozen=True):
 
 
 class OutcomeError(msgspec.Struct, frozen=True):
-    """Why a reply has no certain outcome, or (``not-so``) one that is not true.
+    """The reason why a reply has no certain outcome, or (``not-so``) one that is not true.
 
-    ``excerpt`` is the place in the reply, at most 200 characters; ``returned`` the outcome that
-    is not among the step's own.
+    ``excerpt`` is the place in the reply, at most 200 characters; ``returned`` the outcome that is
+    not among the step's own.
     """
 
     error: ErrorKind
@@ -174,7 +174,7 @@ def _from_texts(texts: Sequence[str], allowed: Sequence[str]) -> Outcome | Outco
 def from_text(text: str, allowed: Sequence[str]) -> Outcome | OutcomeError:
     """Find the outcome in the text of one turn: the last object that is an answer.
 
-    What the text quotes is somebody else's answer.
+    An object that the text quotes is another's answer.
     """
     found = scan(text)
     answers = [_judge(each, allowed) for each in without_quotations(text, found)]
@@ -245,7 +245,7 @@ def _judge(found: Found, allowed: Sequence[str]) -> _Answer:
 def _without_lists(text: str, answers: Sequence[_Answer], allowed: Sequence[str]) -> list[_Answer]:
     """Return the valid answers, without those that only list what could be answered.
 
-    A list names each outcome of the step once, with nothing said in between, and leaves the
+    A list names each outcome of the step once, with no other words in between, and leaves the
     description of ``other`` to be filled in.
     """
     groups: list[list[_Answer]] = []

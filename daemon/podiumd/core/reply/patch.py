@@ -1,8 +1,8 @@
-"""Changing lines of a file: all of a patch, or nothing of it.
+"""Patches of a file's lines: all of a patch is applied, or nothing of it.
 
-Lines count from 1 in the file as it is before the patch, and every operation speaks of those
-lines, in whatever order they come. What no operation names stays as it is, byte for byte. A byte
-order mark is part of no line: it stays first.
+Lines count from 1 in the file as it is before the patch, and every operation speaks of those lines,
+in any order. A line that no operation names stays as it is, byte for byte. A byte order mark is
+part of no line: it stays first.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _SHOWN: Final = 500
 
 
 class PatchError(Exception):
-    """The patch is refused, wholly; ``reason`` says why, in words for whoever wrote it."""
+    """A patch that is refused as a whole; ``reason`` is why, in words for its author."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
@@ -49,7 +49,7 @@ class _Operation(msgspec.Struct, frozen=True):
 
 
 def apply_patch(data: bytes, operations: Sequence[Any], *, base: str | None = None) -> bytes:
-    """The bytes of a file after a patch.
+    """Return the bytes of a file after a patch.
 
     Args:
         data: the file's bytes.
@@ -72,11 +72,11 @@ def apply_patch(data: bytes, operations: Sequence[Any], *, base: str | None = No
     meant.sort(key=lambda operation: (operation.start, operation.end))  # stable: as they were given
     _no_overlap(meant)
     patched = _patched(data, lines, [o for o in meant if o.changes_something])
-    return mark + patched.removeprefix(mark)  # whoever read the file with it may write it again
+    return mark + patched.removeprefix(mark)  # an agent that read the mark may write it again
 
 
 def _patched(data: bytes, lines: ByteLines, operations: list[_Operation]) -> bytes:
-    """The file with all operations done; whether it ends with a line break stays as it was."""
+    """Do all operations; whether the file ends with a line break stays as it was."""
     view = memoryview(data)  # a slice of bytes would be a copy
     parts: list[bytes | memoryview] = []
     done = 0
@@ -97,13 +97,13 @@ def _patched(data: bytes, lines: ByteLines, operations: list[_Operation]) -> byt
 
 
 def _ending(lines: ByteLines, line: int) -> bytes:
-    """The line break of new lines: that of the line in whose place, or before which, they stand;
-    at the end that of the last line that has one."""
+    """Return the line break of new lines: that of the line in whose place, or before which, they
+    stand; at the end that of the last line that has one."""
     return lines.ending(line) or lines.ending(line - 1) or lines.ending(line - 2) or b"\n"
 
 
 def _operation(raw: Any, number: int, lines: ByteLines) -> _Operation:
-    """An operation as the model wrote it, checked. Raises ``PatchError``."""
+    """Check an operation as the model wrote it. Raises ``PatchError``."""
     where = f"operation {number}"
     if not isinstance(raw, dict):
         raise PatchError(f"{where}: expected an object with 'line' and 'type'")
@@ -163,7 +163,7 @@ def _content(raw: dict[str, Any], where: str) -> tuple[bytes, ...]:
 def _check_expected(
     raw: dict[str, Any], lines: ByteLines, start: int, end: int, where: str
 ) -> None:
-    """Raises ``PatchError`` where the lines are not what the model expects."""
+    """Check that the lines are what the model expects. Raises ``PatchError``."""
     expect = raw.get("expect")
     if expect is None:
         return
@@ -182,8 +182,9 @@ def _check_expected(
 
 
 def _no_overlap(operations: list[_Operation]) -> None:
-    """Raises ``PatchError`` where a line is meant twice, or something is put between lines that
-    another operation takes away together. Several inserts at one place come as they were given."""
+    """Check that no two operations overlap. Raises ``PatchError`` where a line is meant twice, or
+    an insert stands between lines that another operation takes away together. Several inserts at
+    one place come as they were given."""
     for before, after in pairwise(operations):
         if after.start < before.end:
             first, second = sorted((before.number, after.number))

@@ -1,4 +1,4 @@
-"""Tell what a reply says itself from what it quotes of others.
+"""Distinguish what a reply states itself from what it quotes of others.
 
 An object is the reply's own word where CommonMark has it in a paragraph outside of every quote,
 piece of code and HTML, or in a fence that presents nothing but objects. In doubt it is not: a
@@ -21,13 +21,14 @@ if TYPE_CHECKING:
     from markdown_it import MarkdownIt
 
 MOST_CHARACTERS: Final = 100_000
-"""Of a reply that is taken apart into blocks; in a longer one with blocks nothing is its own."""
+"""Characters of a reply that is taken apart into blocks; in a longer one with blocks nothing is its
+own."""
 
 _MOST_WRAPPERS: Final = 2
 _SENTENCE: Final = 1000
 """Characters of a line, on each side of an object, that are read for what stands beside it."""
 
-# What fences that present an answer are called; any other names what is quoted: diff, console.
+# Names of fences that present an answer; any other names what is quoted: diff, console.
 _PRESENTING: Final = frozenset(
     ("", "json", "jsonc", "json5", "markdown", "md", "plaintext", "text", "txt")
 )
@@ -62,11 +63,13 @@ class _Leaf(NamedTuple):
 
 
 def without_quotations(text: str, found: Sequence[Found]) -> list[Found]:
-    """Leave out the objects, in order, that stand in a quote, in code, in HTML or among other
-    words in a fence: a log, a file, what somebody else answered.
+    """Leave out the objects that the text quotes; keep the others in order.
+
+    A quoted one stands in a quote, in code, in HTML or among other words in a fence: a log, a file,
+    another's answer.
 
     A fence that holds objects alone presents them. One around the whole text, or one that never
-    ends, is how the reply is written and quotes nobody.
+    ends, is how the reply is written and quotes no other text.
     """
     if not found:
         return []
@@ -98,7 +101,7 @@ def _line(lines: Sequence[int], end: int) -> int:
 def _in_own_blocks(
     text: str, found: Sequence[Found], lines: Sequence[int]
 ) -> tuple[list[Found], list[Span], str]:
-    """Return the objects that stand in paragraphs of nobody else's, or are presented; the
+    """Return the objects that stand in the reply's own paragraphs, or are presented; the
     paragraphs; and the text without the fence around it."""
     if _BLOCK.search(text) is None:
         return list(found), paragraphs(text), text
@@ -126,7 +129,7 @@ def _believed(
     for each in found:
         line = bisect_right(lines, each.start) - 1
         at = bisect_right(firsts, line) - 1
-        # What is nested too deep to be read, and a link's definition, stand in no leaf.
+        # Text nested too deep to be read, and a link's definition, stand in no leaf.
         if at >= 0 and line < leaves[at].end and not leaves[at].quoted:
             inside.setdefault(leaves[at], []).append(each)
     believed: list[Found] = []
@@ -167,7 +170,7 @@ def _blocks() -> MarkdownIt:
 
 
 def _wraps(text: str, lines: Sequence[int], leaf: _Leaf) -> bool:
-    """Whether a fence is how the reply is written: around all of it, or without an end."""
+    """Return whether a fence is how the reply is written: around all of it, or without an end."""
     if leaf.kind != "fence" or leaf.level > 0 or leaf.info not in _PRESENTING:
         return False
     ends = leaf.end >= len(lines) or not text[lines[leaf.end] :].strip()
@@ -183,7 +186,7 @@ def _unwrapped(text: str, lines: Sequence[int], leaf: _Leaf) -> str:
 
 
 def _says_more(text: str, inside: Sequence[Found], start: int, end: int) -> bool:
-    """Whether there is a word between ``start`` and ``end`` that is in none of the objects."""
+    """Return whether a word between ``start`` and ``end`` is in none of the objects."""
     ends = [start, *(each.end for each in inside)]
     starts = [*(each.start for each in inside), end]
     return any(_WORD.search(text, one, two) for one, two in zip(ends, starts, strict=True))
@@ -204,7 +207,7 @@ def _alone(text: str, each: Found) -> bool:
 
 
 def _copied(text: str, each: Found, lines: Sequence[int], tables: Within) -> bool:
-    """Whether an object stands in a line of a diff, of a terminal or of a table."""
+    """Return whether an object stands in a line of a diff, of a terminal or of a table."""
     start = lines[bisect_right(lines, each.start) - 1]
     end = min(start + _SENTENCE, each.start)
     item = _ITEM.match(text, start, end)

@@ -1,4 +1,4 @@
-"""How a turn ended, as a driver reports it and the core judges it."""
+"""The end of a turn, as a driver reports it and the core judges it."""
 
 from __future__ import annotations
 
@@ -32,14 +32,13 @@ class Denial(msgspec.Struct, frozen=True):
 class TurnReport(msgspec.Struct, frozen=True, kw_only=True):
     """The end of one turn.
 
-    ``texts`` are the agent's own messages of this turn in order (no sub-agents, no synthetic
-    ones); ``result_text`` its last words. ``cost_usd`` is this turn's alone (a delta).
-    ``seconds`` is the monotonic length of the turn, time of open questions included.
-    ``mark`` describes the transcript when the process had ended ({"size", "last_uuid"}).
-    ``undelivered`` are uuids of steers the agent never began with.
-    ``files`` are what the turn changed, each with ``created``, ``modified`` or ``deleted``, as far
-    as the agent tells; ``commit`` is the commit that it made of them. ``limit`` is the number that
-    ``reason`` speaks of.
+    ``texts`` are the agent's own messages of this turn in order (no sub-agents, no synthetic ones);
+    ``result_text`` its last words. ``cost_usd`` is this turn's alone (a delta). ``seconds`` is the
+    monotonic length of the turn, time of open questions included. ``mark`` describes the transcript
+    when the process had ended ({"size", "last_uuid"}). ``undelivered`` are uuids of steers the
+    agent never began with. ``files`` are what the turn changed, each with ``created``, ``modified``
+    or ``deleted``, as far as the agent reports it; ``commit`` is the commit that it made of them.
+    ``limit`` is the number that ``reason`` speaks of.
     """
 
     kind: EndKind

@@ -1,4 +1,5 @@
-"""What people are shown of a reply while it comes: its words, without the blocks of actions.
+"""The part of a reply that people are shown while it comes: its words, without the blocks of
+actions.
 
 A block that may hold actions is held back until it is closed; what turns out to be prose is shown
 then. All else is shown as it comes, as soon as it cannot be the beginning of such a block.
@@ -25,7 +26,7 @@ class Speaking:
         self._held: list[str] | None = None
 
     def feed(self, piece: str) -> str:
-        """What can be shown now that this much more has come."""
+        """Take one more piece, and return what can be shown now."""
         shown: list[str] = []
         for part in piece.splitlines(keepends=True):
             self._line += part
@@ -37,7 +38,7 @@ class Speaking:
         return "".join(shown)
 
     def end(self) -> str:
-        """What was held back of a reply that has come to its end, or was cut."""
+        """Return what was held back of a reply that has come to its end, or was cut."""
         if self._held is not None and self._closes(_FENCE.match(self._line)):
             self._held.append(self._line)  # models end with the fence and no line end
             rest = self._closed()
@@ -47,7 +48,7 @@ class Speaking:
         return rest
 
     def _begun_line(self) -> str:
-        """The part of an unfinished line that can be shown."""
+        """Return the part of an unfinished line that can be shown."""
         if self._held is not None or (not self._shown and _MAYBE_FENCE.match(self._line)):
             return ""
         part = self._line[self._shown :]
@@ -78,7 +79,7 @@ class Speaking:
         return found[1][0] == self._fence[0] and len(found[1]) >= len(self._fence)
 
     def _closed(self) -> str:
-        """A block that may have held actions is whole now: what of it is shown."""
+        """Return what is shown of a block that may have held actions and is whole now."""
         block = "".join(self._held or ())
         self._held, self._fence = None, ""
         return "" if self._info == "action" or '"action"' in block else block

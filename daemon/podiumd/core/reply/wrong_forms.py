@@ -1,8 +1,8 @@
-"""Tells what is plainly an action, but in a wrong form, from prose and from examples.
+"""Detection of actions in a wrong form, as distinct from prose and from examples.
 
 Models fall back to the forms that they were trained on: calls as markup, objects without a fence,
 fences in lists. Nothing of that is done, and none of it may pass for a last answer either: the
-model is told the form. An example is what a reply quotes: within a line of other words, in a
+model is shown the form. An example is what a reply quotes: within a line of other words, in a
 quotation, in a block of another language, indented as code.
 """
 
@@ -28,7 +28,7 @@ _CALLS: Final = frozenset(
 ) | {"tool_code", "tool_use"}
 _DATA: Final = frozenset({"yaml", "yml", "xml"})
 
-# What other ways to call a tool name their parameters, the tool, and what stands around.
+# Names for the parameters and the tool in other ways to call one, and for what stands around.
 _FILLED: Final = frozenset({"args", "arguments", "input", "parameters", "params"})
 _NAMED: Final = ("action", "name", "tool", "tool_name", "function")
 _AROUND: Final = ("action", "actions", "function", "function_call", "tool_call", "tool_calls")
@@ -73,7 +73,7 @@ class Meant:
         self._word = re.compile(rf"(?<![^\W_])({words})\b")
 
     def in_piece(self, piece: Fenced) -> str | None:
-        """The name of the action that is meant; ``None`` for prose and examples."""
+        """Return the name of the action that is meant; ``None`` for prose and examples."""
         if piece.info is None:
             return self._in_prose(piece.text)
         return self._in_block(piece)
@@ -103,7 +103,7 @@ class Meant:
         return None
 
     def _in_value(self, text: str, *, loose: bool) -> str | None:
-        """What a text that is one JSON value, or close to it, means."""
+        """Return what a text means that is one JSON value, or close to it."""
         try:
             value = msgspec.json.decode(text.encode())
         except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
@@ -116,7 +116,7 @@ class Meant:
         return self._called(value)
 
     def _object(self, text: str, *, alone: bool = True) -> str | None:
-        """What is meant by an object in a text; ``alone``: one that has its lines for itself."""
+        """Return what an object in a text means; ``alone``: one that has its lines for itself."""
         if not any(f'"{key}"' in text for key in (*_NAMED, *_AROUND)):
             return None
         for found in scan(text, lists=True):
@@ -133,8 +133,9 @@ class Meant:
         return None
 
     def _called(self, value: Any, depth: int = 0) -> str | None:
-        """The action that a value calls: ``{"action": "patch"}``, ``{"name": "patch", "arguments":
-        {...}}``, ``{"patch": {...}}``, or one of these within what other APIs put around it."""
+        """Return the action that a value calls: ``{"action": "patch"}``, ``{"name": "patch",
+        "arguments": {...}}``, ``{"patch": {...}}``, or one of these within what other APIs put
+        around it."""
         if isinstance(value, list):
             return next(filter(None, (self._called(one, depth) for one in value)), None)
         if not isinstance(value, Mapping) or "outcome" in value or depth > _DEEPEST:
@@ -154,7 +155,7 @@ class Meant:
         return next(filter(None, inner), None)
 
     def _in_lines(self, text: str) -> str | None:
-        """What is meant by markup, by lines of keys, or by a literal of a language."""
+        """Return what markup, lines of keys, or a literal of a language mean."""
         for found in _LITERAL.finditer(text):
             if found["name"] in self._names:
                 return found["name"]
@@ -179,15 +180,15 @@ class Meant:
 
 
 def _said(item: Any) -> list[str]:
-    """The keys of an object, and its values that are texts; a step's outcome may be any word."""
+    """List an object's keys and its values that are texts; a step's outcome may be any word."""
     if not isinstance(item, dict) or "outcome" in item:
         return []
     return [*item, *(value for value in item.values() if isinstance(value, str))]
 
 
 def _marks(text: str) -> Iterator[tuple[str, str]]:
-    """What begins as other models' calls do, with lines for itself: the tag, and what is said in
-    one that is for calls."""
+    """Find marks that begin as other models' calls do, with lines for themselves: yield the tag,
+    and the contents of one that is for calls."""
     at = 0
     while (found := _MARK.search(text, at)) is not None:
         tag = found["tag"] or ""
@@ -201,8 +202,10 @@ def _marks(text: str) -> Iterator[tuple[str, str]]:
 
 
 def _unfolded(text: str) -> str:
-    """A text without what it quotes, what stands in its lists as if it stood in none, and a fence
-    of one line as one of three."""
+    """Return a text without quotations, with its lists and one-line fences unfolded.
+
+    The contents of a list stand as if they stood in none, and a fence of one line as one of three.
+    """
     lines: list[str] = []
     inside = 0  # where the contents of the list's item begin; 0: this is no list
     for line in text.split("\n"):
@@ -224,7 +227,7 @@ def _unfolded(text: str) -> str:
 
 
 def _opened(line: str) -> list[str]:
-    """A line, or the lines of a fence that opens and closes in it."""
+    """Return a line, or the lines of a fence that opens and closes in it."""
     found = _ONE_LINE.fullmatch(line.strip())
     if found is None or found[1] != found[4]:
         return [line]

@@ -1,4 +1,4 @@
-"""What can be asked of a run, or told to it: the only way in.
+"""The commands to a run, requests and reports alike: the only way in.
 
 Each command carries its own time: ``at`` (RFC 3339 UTC, for people) and ``mono`` (the machine's
 monotonic clock in seconds, for sums), so that the core needs no clock.
@@ -54,11 +54,11 @@ class Proceed(Command, frozen=True):
 
     ``dirty``: paths with uncommitted changes; ``None`` also where there is no git repository.
     ``tree``: HEAD and digest, for a step that must not be repeated. ``foreign_rows``: rows that
-    somebody else wrote into the session since our last turn. ``problem``: why the agent cannot
-    be run. ``locked``: who holds the session or the working tree instead of us. ``trouble``: why
-    the working tree cannot be looked at. ``gone``: the session has had turns of ours, and its
-    conversation is not there any more. ``look``: the working tree before the first step of a
-    recipe that commits, and where a claim is to be looked at.
+    another writer put into the session since our last turn. ``problem``: why the agent cannot be
+    run. ``locked``: who holds the session or the working tree instead of us. ``trouble``: why the
+    working tree cannot be looked at. ``gone``: the session has had turns of ours, and its
+    conversation is not there any more. ``look``: the working tree before the first step of a recipe
+    that commits, and where a claim is to be looked at.
     """
 
     dirty: tuple[str, ...] | None = None
@@ -118,7 +118,7 @@ class ReportWorkStopped(Command, frozen=True):
 
 
 class ReportEffectEnd(Command, frozen=True):
-    """Something outside is done: ``answer:ID``, ``steer:UUID``, ``worktree``.
+    """Report that an effect outside is done: ``answer:ID``, ``steer:UUID``, ``worktree``.
 
     A steer that was delivered may be ``lost``: the agent died before it had written it down.
     ``detail`` is its text then.
@@ -158,7 +158,7 @@ class ReportToolCall(Command, frozen=True):
 
 
 class ReportHookEnd(Command, frozen=True):
-    """A hook at the end of a conversation's turn came to its end; ``reason`` is what it said."""
+    """Report the end of a hook after a conversation's turn; ``reason`` is the hook's own."""
 
     index: int
     exit_status: int | None = None
@@ -175,13 +175,13 @@ class Say(Command, frozen=True):
 
 
 class ReportAskerGone(Command, frozen=True):
-    """The turn is entered once more: whoever asked in it before is gone, with its daemon."""
+    """Report that the turn is entered once more: its asker before is gone, with its daemon."""
 
     turn_id: str
 
 
 class LoopStep(Command, frozen=True):
-    """Something happened within a turn of the native agent."""
+    """Report a step within a turn of the native agent."""
 
     turn_id: str
     step: LoopCommand

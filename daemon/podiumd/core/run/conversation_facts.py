@@ -22,10 +22,10 @@ class MessageReceived(PersonFact, frozen=True, kw_only=True, tag="message.receiv
 
 
 class ToolUsed(TurnFact, frozen=True, kw_only=True, tag="tool.used"):
-    """The agent has called one of Podium's own tools. ``message`` is what it was told of that.
+    """The agent has called one of Podium's own tools. ``message`` is the answer that it got.
 
-    ``call_id`` names the call within its turn: the same call is never recorded twice. ``args``
-    are as they were taken, so a text that stood for a number is the number.
+    ``call_id`` names the call within its turn: the same call is never recorded twice. ``args`` are
+    as they were taken, so a text that stood for a number is the number.
     """
 
     turn_id: str

@@ -12,13 +12,13 @@ EXCHANGES: Final = 20
 EXCHANGE_CHARACTERS: Final = 2000
 
 NOW: Final = "This is what comes next:"
-"""Stands between what a new agent is told first and its prompt."""
+"""Stands between the first words to a new agent and its prompt."""
 
 _GOES_ON: Final = ("go-on", "interrupted")
 
 
 def asked_for(intent: f.TurnIntended) -> str:
-    """Return a turn's prompt, without the summary that a new agent is told first."""
+    """Return a turn's prompt, without the summary that a new agent gets first."""
     return intent.prompt.partition(f"{NOW}\n\n")[2] if intent.anew else intent.prompt
 
 
@@ -42,7 +42,7 @@ def left_by(turn: ActiveTurn) -> tuple[f.ToolUsed, ...]:
 
 
 def exchanges(state: RunState, turn: ActiveTurn, text: str) -> tuple[Exchange, ...]:
-    """Add what a turn of a conversation was told, and answered."""
+    """Add a turn of a conversation: the person's words and the agent's answer."""
     if not state.in_talk:
         return state.exchanges
     exchange = Exchange(_shortened("\n\n".join(turn.words)), _shortened(text))

@@ -1,4 +1,4 @@
-"""What every fact is made of: its base, and what a run wants to do next."""
+"""The base of every fact, and the move that a run wants to make next."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ MoveKind = Literal["worktree", "enter", "turn", "check", "command", "run", "look
 
 
 class Move(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What the run wants to do next.
+    """The move that the run wants to make next.
 
     ``worktree``: make the run's working tree. ``enter``: enter ``step``. ``turn``: send a prompt
-    for ``purpose``. ``check``: run check number ``index`` of the current step. ``command``:
-    decide to run the current step's command; ``run``: run it, or find out whether it ran.
-    ``look``: see whether the working tree is as the claim says that the step has ended with.
-    ``gate``: wait for the answer to the current step's question. ``hook``: run hook number
-    ``index`` of those that the current conversation has for the end of a turn.
-    A ``retry`` carries what was wrong with the last reply (``fault``); ``go-on`` and
-    ``interrupted`` the prompt that the agent's record lacks (``original``, else empty).
+    for ``purpose``. ``check``: run check number ``index`` of the current step. ``command``: decide
+    to run the current step's command; ``run``: run it, or find out whether it ran. ``look``: see
+    whether the working tree is as the claim says that the step has ended with. ``gate``: wait for
+    the answer to the current step's question. ``hook``: run hook number ``index`` of those that the
+    current conversation has for the end of a turn. A ``retry`` carries what was wrong with the last
+    reply (``fault``); ``go-on`` and ``interrupted`` the prompt that the agent's record lacks
+    (``original``, else empty).
     """
 
     kind: MoveKind

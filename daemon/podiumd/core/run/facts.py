@@ -74,7 +74,7 @@ class RunStarted(RunFact, frozen=True, kw_only=True, tag="run.started"):
 
 
 class StepEntered(StepFact, frozen=True, kw_only=True, tag="step.entered"):
-    """One entry into a step: visits and steps are counted here and nowhere else."""
+    """An entry into a step: visits and steps are counted here and nowhere else."""
 
     step: str
     visit: int
@@ -291,7 +291,7 @@ class ProgressStalled(StepFact, frozen=True, kw_only=True, tag="progress.stalled
 
 
 class EffectEnded(PersonFact, frozen=True, kw_only=True, tag="effect.ended"):
-    """Something the daemon did outside is done: ``effect`` is ``answer:ID``, ``steer:UUID``,
+    """An outside effect of the daemon is done: ``effect`` is ``answer:ID``, ``steer:UUID``,
     ``worktree`` or ``commit``; ``state`` says how it went. ``commit`` is the one that was made."""
 
     effect: str
@@ -301,7 +301,7 @@ class EffectEnded(PersonFact, frozen=True, kw_only=True, tag="effect.ended"):
 
 
 class StopIntended(RunFact, frozen=True, kw_only=True, tag="stop.intended"):
-    """What is to come after the running turn, command or check. Stored before it is told.
+    """The stop that is to come after the running turn, command or check. Stored before it is sent.
 
     ``pause`` and ``end`` let it come to its own end, then pause the run or end it; ``interrupt``
     and ``cancel`` stop it first, and do the same.
@@ -372,25 +372,25 @@ _decoder: msgspec.json.Decoder[AnyFact] = msgspec.json.Decoder(AnyFact)
 
 
 def type_of(fact: Fact) -> str:
-    """The public name of a fact's kind."""
+    """Return the public name of a fact's kind."""
     tag = fact.__struct_config__.tag
     assert isinstance(tag, str)
     return tag
 
 
 def effect_of(effect: str) -> tuple[EffectKind, str]:
-    """What kind an effect is, and the id in it, where it has one. Raises ``KeyError``."""
+    """Return an effect's kind and the id in it, where it has one. Raises ``KeyError``."""
     kind, _, name = effect.partition(":")
     return _EFFECTS[kind], name
 
 
 def encode(fact: Fact) -> bytes:
-    """A fact as JSON, its kind included as ``type``."""
+    """Encode a fact as JSON, its kind included as ``type``."""
     return _encoder.encode(fact)
 
 
 def decode(data: bytes) -> AnyFact:
-    """A fact from its JSON.
+    """Decode a fact from its JSON.
 
     Raises:
         msgspec.ValidationError: not a fact of a known kind and shape.

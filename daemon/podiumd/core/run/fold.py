@@ -184,7 +184,7 @@ def _turn_intended(state: RunState, fact: f.TurnIntended) -> RunState:
 
 def _turn_started(state: RunState, fact: f.TurnStarted) -> RunState:
     assert state.turn is not None
-    # What was asked in an attempt before this one is no part of its time.
+    # A question of an earlier attempt is no part of this one's time.
     asking = fact.mono if state.turn.asking_since is not None else None
     turn = replace(state.turn, started=fact, asked_seconds=0.0, asking_since=asking)
     return replace(state, turn=turn)
@@ -301,7 +301,7 @@ def _answered(state: RunState, question: Question) -> RunState:
 
 
 def _steer_intended(state: RunState, fact: f.SteerIntended) -> RunState:
-    # What was said in a conversation is there already, and now goes to the agent that works.
+    # A message in a conversation is there already, and now goes to the agent that works.
     others = tuple(s for s in state.steers if s.uuid != fact.uuid)
     steer = PendingSteer(uuid=fact.uuid, text=fact.text, turn_id=fact.turn_id)
     return replace(state, steers=(*others, steer), heard=state.heard.plus(fact.uuid, None))

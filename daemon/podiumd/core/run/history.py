@@ -53,7 +53,7 @@ Unshown = (
 
 
 class VisitFault(msgspec.Struct, frozen=True):
-    """What was wrong with the outcome of a reply."""
+    """A fault in the outcome of a reply."""
 
     error: str
     message: str
@@ -123,7 +123,7 @@ class Asked(msgspec.Struct):
 
 
 class Note(msgspec.Struct):
-    """What happened on the way."""
+    """A fact that happened on the way."""
 
     at: str
     fact: Noted
@@ -167,15 +167,15 @@ class Visit(VisitFields, kw_only=True):
 
     @property
     def cost_usd(self) -> float:
-        """What the turns of this visit cost."""
+        """Sum up what the turns of this visit cost, in dollars."""
         return sum(turn.cost_usd for turn in self.turns)
 
     def waited_seconds(self, until: str) -> float:
-        """How long a person was waited for; what is open counts up to ``until``."""
+        """Return how long a person was waited for; an open question counts up to ``until``."""
         return _covered(((one.opened_at, one.closed_at) for one in self.questions), until)
 
     def still_seconds(self, until: str) -> float:
-        """How long the run was paused or parked, counted likewise."""
+        """Return how long the run was paused or parked, counted likewise."""
         return _covered(((one.began_at, one.ended_at) for one in self.stills), until)
 
 
@@ -183,7 +183,7 @@ Count = Annotated[int, msgspec.Meta(ge=0, le=2**53)]
 
 
 class HistoryPlace(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Where a page of a history ends: behind fact ``seq``, after so many visits and restarts;
+    """The end of a page of a history: behind fact ``seq``, after so many visits and restarts;
     ``steps`` are those that were entered since the last restart."""
 
     seq: Count = 0
@@ -269,7 +269,7 @@ class History:
 
     @property
     def _now_in(self) -> Visit:
-        """The visit that the run is in, or the one to come."""
+        """Return the visit that the run is in, or the one to come."""
         return self._open or self._coming
 
     def _count(self, step: str, step_count: int) -> None:

@@ -1,4 +1,4 @@
-"""What a driver tells the loop of a native turn: each is recorded before anything follows it."""
+"""Commands of a driver to a native turn's loop: each is recorded before anything follows it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ no model can mend (no repository, git itself)."""
 
 
 class Begin(msgspec.Struct, frozen=True, kw_only=True):
-    """The turn begins, with these settings. Told once; again, it changes nothing."""
+    """Begin the turn with these settings. Sent once; again, it changes nothing."""
 
     settings: LoopSettings
 
@@ -30,18 +30,18 @@ class ReplySeen(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Steered(msgspec.Struct, frozen=True, kw_only=True):
-    """A person has said something to the running turn, which the next request is to carry.
+    """Pass a person's message to the running turn; the next request is to carry it.
 
-    It calls the model back from an end of its own, unless no request is left to the turn, or it
-    has ended by asking a person: then, and for words that were told already, it changes nothing.
+    It calls the model back from an end of its own, unless no request is left to the turn, or it has
+    ended by asking a person: then, and for a message that came already, it changes nothing.
     """
 
     words: tuple[Words, ...]
 
 
 class ReplyFailed(msgspec.Struct, frozen=True, kw_only=True):
-    """The model could not be asked, after all tries: the turn ends. ``cost_usd`` is what these have
-    cost, as far as the server said."""
+    """Report that the model could not be asked, after all tries: the turn ends. ``cost_usd`` is
+    what these have cost, as far as the server reported it."""
 
     kind: Literal["api_error", "usage_limit", "failed"]
     detail: str
@@ -73,7 +73,7 @@ class ActionOver(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ActionRefused(msgspec.Struct, frozen=True, kw_only=True):
-    """A person said no to the action that is due; ``note`` is why, in their words."""
+    """Refuse the action that is due, as a person answered; ``note`` is why, in their words."""
 
     index: int
     note: str = ""

@@ -1,4 +1,4 @@
-"""What is decided within one turn of the native agent: facts of its run, stored like all others.
+"""Decisions within one turn of the native agent: facts of its run, stored like all others.
 
 The turn is a loop: the model is asked, its reply is taken apart into actions, they are done one
 after the other, and their results go back to it.
@@ -15,11 +15,11 @@ from podiumd.core.reply.report import EndKind
 from podiumd.core.run.fact import Fact
 
 Stop = Literal["end", "length", "other"]
-"""Why the model wrote no further: it had said all, its reply was cut, or something else."""
+"""Reason why the model wrote no further: it was done, its reply was cut, or something else."""
 
 
 class LoopSettings(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What holds for one turn, whatever is configured meanwhile.
+    """Settings that hold for one turn, even if the configuration changes meanwhile.
 
     ``max_iterations`` counts replies of the model. ``budget_usd`` is what the turn may cost.
     ``commit``: what it has changed becomes a commit at its end. ``since`` is where HEAD was at its
@@ -48,7 +48,7 @@ class FileChange(msgspec.Struct, frozen=True, omit_defaults=True):
     """A file before and after: the sha256 of its bytes in hex, ``None`` where there is none.
 
     ``path`` is relative to the working directory. ``mode`` is what git calls the file after it
-    (``100644``, ``100755``, ``120000``), as far as whoever changed it tells.
+    (``100644``, ``100755``, ``120000``), as far as the tool that changed it reports it.
     """
 
     path: str
@@ -58,14 +58,14 @@ class FileChange(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Words(msgspec.Struct, frozen=True):
-    """What a person said to the running turn; ``uuid`` is that of the steer."""
+    """A person's message to the running turn; ``uuid`` is that of the steer."""
 
     uuid: str
     text: str
 
 
 class Result(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What came of an action, as the model is told it.
+    """The result of an action, as the model gets it.
 
     A ``critical`` failure stops the rest of the reply.
     """
@@ -103,7 +103,7 @@ class ReplyReceived(LoopFact, frozen=True, kw_only=True, tag="reply.received"):
 
 
 class WordsAdded(LoopFact, frozen=True, kw_only=True, tag="words.added"):
-    """The next request tells the model what a person has said since the last one."""
+    """The next request sends the model what a person has written since the last one."""
 
     words: tuple[Words, ...]
 

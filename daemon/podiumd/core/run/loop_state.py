@@ -14,7 +14,7 @@ from podiumd.core.structs import replace
 ChangeKind = Literal["created", "modified", "deleted"]
 
 MOST_REFUSALS = 2
-"""How often in one turn the model is told that a hook has refused its commit. What it cannot mend
+"""Times in one turn that a refused commit is reported to the model. A fault that it cannot mend
 then only a person can, and each time costs a request and the hook's time."""
 
 ASK = "ask"
@@ -22,7 +22,7 @@ ASK = "ask"
 
 
 class Begin(msgspec.Struct, frozen=True, tag=True):
-    """Tell the settings of the turn."""
+    """Report the settings of the turn."""
 
 
 class Ask(msgspec.Struct, frozen=True, tag=True):
@@ -51,7 +51,7 @@ Next = Begin | Ask | Act | Commit | Over
 
 
 class CommitNote(msgspec.Struct, frozen=True):
-    """What came of a commit. ``state`` is a ``CommitState``."""
+    """The result of a commit. ``state`` is a ``CommitState``."""
 
     state: str
     sha: str | None = None
@@ -70,7 +70,7 @@ class ActionState(msgspec.Struct, frozen=True, kw_only=True):
 
 class Round(msgspec.Struct, frozen=True, kw_only=True):
     """A reply of the model, and what came of it. ``commit`` is a commit after it that a hook
-    refused, which the model is told."""
+    refused, which is reported to the model."""
 
     number: int
     text: str
@@ -89,7 +89,7 @@ class Round(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class WordsAt(msgspec.Struct, frozen=True):
-    """A person's words, and after how many replies the model is told them."""
+    """A person's words, and the number of replies after which the model gets them."""
 
     after: int
     uuid: str
@@ -97,11 +97,11 @@ class WordsAt(msgspec.Struct, frozen=True):
 
 
 class LoopState(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything that decisions within a native turn need, and all that it can go on from.
+    """The state of a native turn: all that its decisions need and that it can go on from.
 
-    ``rounds`` are the replies so far, the present one last; ``iterations`` counts them.
-    ``changes`` are the changes of files, in order. ``words`` is what a person said meanwhile,
-    ``refusals`` are the actions that one said no to. ``cost_usd`` is what asking has cost.
+    ``rounds`` are the replies so far, the present one last; ``iterations`` counts them. ``changes``
+    are the changes of files, in order. ``words`` are a person's messages meanwhile, ``refusals``
+    are the actions that one refused. ``cost_usd`` is what asking has cost.
     """
 
     settings: lf.LoopSettings | None = None
@@ -125,7 +125,7 @@ class LoopState(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def asked(self) -> bool:
-        """Tell whether the model has asked a person something, with the tool for it."""
+        """Return whether the model has asked a person something, with the tool for it."""
         if self.settings is None or ASK not in self.settings.served or self.present is None:
             return False
         return any(
@@ -171,8 +171,8 @@ class LoopState(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def refused(self) -> CommitNote | None:
-        """Return what a hook said against the work as it is now: nothing was done since that could
-        have changed its mind."""
+        """Return a hook's refusal of the work as it is now: nothing done since could have changed
+        it."""
         for one in reversed(self.rounds):
             if one.commit is not None:
                 return one.commit
@@ -182,7 +182,8 @@ class LoopState(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def takes_earlier(self) -> bool:
-        """Tell whether what earlier turns have left is part of the commit: if the work is done."""
+        """Return whether the leftovers of earlier turns are part of the commit: if the work is
+        done."""
         done = self.ending is not None and self.ending.kind == "done" and not self.asked
         return done and self.settings is not None and self.settings.since is not None
 
@@ -264,7 +265,7 @@ def _ended(loop: LoopState, fact: lf.ActionEnded) -> LoopState:
 
 
 def _committed(loop: LoopState, fact: f.EffectEnded) -> LoopState:
-    """Keep what came of a commit; what a hook refused is told to the model, some times a turn."""
+    """Keep what came of a commit; a hook's refusal is reported to the model, some times a turn."""
     note = CommitNote(state=fact.state, sha=fact.commit, detail=fact.detail)
     done = loop.ending is not None and loop.ending.kind == "done" and not loop.asked
     told = sum(one.commit is not None for one in loop.rounds)

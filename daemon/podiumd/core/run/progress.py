@@ -1,14 +1,14 @@
 """No progress: a step that ends as an earlier visit of it ended, in the same working tree. Pure.
 
 Two agents can hand the same finding to and fro until a limit ends it, and a check can fail for the
-same reason however often it is tried. Nothing is decided by it: the run says so and goes on, since
-the next round may still be the one, and limits bound how many there are.
+same reason however often it is tried. Nothing is decided by it: the run reports it and goes on,
+since the next round may still be the one, and limits bound how many there are.
 
 *The same* means: the same outcome, the same findings, the same tree. Findings are what the step
 ended with (``EdgeTaken.detail``): what the agent reported, or what a failed check or command
 printed. White space does not count in them, nor how long something took: two runs of one test never
 take equally long. The tree is its commit with all that differs from it (``TreeMark``); outside git
-nobody knows it, so nothing is said there. What a person chose is no finding.
+it is not known, so nothing is reported there. A person's choice is no finding.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def comes_round(recipe: Recipe, step: str) -> bool:
 def standing(
     step: str, outcome: str, source: str, detail: str, tree: f.TreeMark | None
 ) -> Standing | None:
-    """How a visit of a step ended, to be compared with others; ``None``: it cannot be compared."""
+    """Return how a visit of a step ended, for comparison; ``None``: it cannot be compared."""
     if tree is None or source == "person":
         return None
     words = " ".join(_DURATION.sub("", detail[:FOLDED_CHARACTERS]).split())
@@ -59,7 +59,7 @@ def standing(
 
 
 def stalled(state: RunState, claim: Claim) -> f.ProgressStalled | None:
-    """The notice that is due when the present step ends with ``claim``, if any.
+    """Return the notice that is due when the present step ends with ``claim``, if any.
 
     Never at the end of the run: the same outcome has the same edge, and that led back before.
     """

@@ -70,7 +70,7 @@ _URL: Final = re.compile(r"https?://[^\s/]\S*", re.IGNORECASE)
 
 
 def taken(args: Mapping[str, Any]) -> dict[str, Any]:
-    """The parameters of ``ask`` with everything said that may be left out.
+    """Read the parameters of ``ask``, and fill in those that may be left out.
 
     Raises:
         Unfit: they are no question; the text is for the agent.
@@ -118,7 +118,7 @@ def _options(given: Sequence[Any]) -> list[dict[str, str]]:
 
 
 def _option(option: Any, number: int) -> dict[str, str]:
-    """An option with its id: a text is its own, unless it could not be told from a list."""
+    """Return an option with its id: a text is its own, unless in a list it would be ambiguous."""
     if isinstance(option, str) and option.strip():
         fits = len(option) <= ID_CHARACTERS and "," not in option and option == option.strip()
         return {"id": option if fits else str(number), "label": option}
@@ -160,7 +160,7 @@ def _column(column: Any, number: int) -> dict[str, Any]:
 
 
 def details(options: Sequence[Mapping[str, str]]) -> str:
-    """What the options say beyond their labels, a line each."""
+    """Return the options' descriptions beyond their labels, a line each."""
     return "\n".join(
         f"{option['label']}: {option['description']}"
         for option in options
@@ -169,7 +169,7 @@ def details(options: Sequence[Mapping[str, str]]) -> str:
 
 
 def checked(question: Question, answer: str) -> str | None:
-    """The answer as it is kept, where it fits the question; ``None``: it does not.
+    """Return the answer as it is kept, where it fits the question; ``None``: it does not.
 
     Several ids come as a list in JSON, or joined by commas; rows as a list of objects in JSON.
     """
@@ -188,7 +188,7 @@ def checked(question: Question, answer: str) -> str | None:
 
 
 def expected(question: Question) -> list[str]:
-    """What an answer may be, for a sentence."""
+    """List what an answer may be, for a sentence."""
     allowed = [choice for choice, _label in question.choices]
     if question.columns:
         names = ", ".join(column["name"] for column in question.columns)
@@ -256,7 +256,7 @@ _CELLS: Final[dict[str, Callable[[Any], bool]]] = {
 
 
 def told(question: Question, answer: str, note: str | None) -> str:
-    """The message that tells the agent what its question was answered with."""
+    """Build the message that gives the agent the answer to its question."""
     labels = dict(question.choices)
     ids = chosen_of(answer) if question.multi else [answer]
     if ids and all(one in labels for one in ids):

@@ -20,8 +20,8 @@ nothing to do next, or at its end."""
 
 
 class Question(msgspec.Struct, frozen=True, kw_only=True):
-    """A question and, once closed, its answer. ``spare``: whoever asked has gone without it;
-    ``rule``: what the answer ``always-like`` allows from then on."""
+    """A question and, once closed, its answer. ``spare``: its asker has gone without it; ``rule``:
+    what the answer ``always-like`` allows from then on."""
 
     question_id: str
     kind: f.QuestionKind
@@ -50,24 +50,25 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def allowed(self) -> str:
-        """What the answer allows for the rest of the run: a tool's name, or a rule; else empty."""
+        """Return what the answer allows for the rest of the run: a tool's name, or a rule; else
+        empty."""
         if self.kind != "approval":
             return ""
         return {"always": self.tool or "", "always-like": self.rule}.get(self.answer or "", "")
 
     @property
     def undelivered(self) -> bool:
-        """Whether it has an answer that whoever asked may not have."""
+        """Return whether it has an answer that its asker may not have."""
         return self.closed == "answered" and not self.delivered
 
     @property
     def of_phase(self) -> bool:
-        """Whether the agent of a conversation asked it and has ended its turn since."""
+        """Return whether a conversation's agent asked it and has ended its turn since."""
         return self.kind == "ask" and self.turn_id is None
 
 
 def _last(tool: str, *several: Iterable[f.ToolUsed]) -> f.ToolUsed | None:
-    """The last successful use of a tool."""
+    """Return the last successful use of a tool."""
     found = [used for calls in several for used in calls if used.tool == tool and used.success]
     return found[-1] if found else None
 
@@ -76,7 +77,7 @@ class ActiveTurn(msgspec.Struct, frozen=True, kw_only=True):
     """The turn whose end has not been recorded. ``loop`` is how far a native one has come.
 
     ``calls`` are the uses of Podium's tools by their call ids, ``before`` those of the turn that
-    this one goes on with, as far as they count at its end. ``words`` are what people said that
+    this one goes on with, as far as they count at its end. ``words`` are the people's messages that
     its prompt carries.
     """
 
@@ -91,29 +92,29 @@ class ActiveTurn(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def goes_on(self) -> bool:
-        """Whether the next daemon enters it where this one leaves it, as a native turn."""
+        """Return whether the next daemon enters it where this one leaves it, as a native turn."""
         return self.loop.settings is not None
 
     @property
     def transition(self) -> f.ToolUsed | None:
-        """The transition that takes effect at the turn's end: the last valid one."""
+        """Return the transition that takes effect at the turn's end: the last valid one."""
         return _last("transition", self.before, self.calls.values())
 
     @property
     def asked(self) -> f.ToolUsed | None:
-        """The question that is opened at the turn's end."""
+        """Return the question that is opened at the turn's end."""
         return _last("ask", self.before, self.calls.values())
 
     @property
     def reported(self) -> f.ToolUsed | None:
-        """The outcome that the agent has reported in this turn."""
+        """Return the outcome that the agent has reported in this turn."""
         return _last("report_outcome", self.calls.values())
 
 
 class PendingSteer(msgspec.Struct, frozen=True, kw_only=True):
     """Words that no prompt and no turn has taken up yet. ``queued``: the agent has them.
 
-    ``late``: they were said while what runs was being stopped, so the run is to go on with them.
+    ``late``: they came while what runs was being stopped, so the run is to go on with them.
     """
 
     uuid: str
@@ -124,22 +125,22 @@ class PendingSteer(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Said(msgspec.Struct, frozen=True):
-    """What a person said, and nothing has carried to the agent yet."""
+    """A person's message that nothing has carried to the agent yet."""
 
     uuid: str
     text: str
 
 
 class Exchange(msgspec.Struct, frozen=True):
-    """One turn of a conversation, shortened; ``said`` is empty where the agent spoke unasked."""
+    """A turn of a conversation, shortened; ``said`` is empty where the agent spoke unasked."""
 
     said: str
     answered: str
 
 
 class Standing(msgspec.Struct, frozen=True):
-    """Where a visit of a step left the work. ``findings`` is a digest of its outcome and of what
-    it found (``core.run.progress``)."""
+    """The state in which a visit of a step left the work. ``findings`` is a digest of its outcome
+    and of what it found (``core.run.progress``)."""
 
     step: str
     findings: str
@@ -156,21 +157,21 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RunState(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything that decisions about a run need.
+    """The state of a run: all that decisions about it need.
 
     ``begun``: the run has had its turn to go on; until then it is queued. ``sends`` counts the
     prompts of the present visit, ``breaks`` those of them that were cut off, ``attempts`` the
     replies that were judged. ``granted`` are the limits that a person extended. ``tree`` is the
-    working tree that the last turn or command left; ``base`` how it was before the first step,
-    or before that of the last restart, ``found`` before the very first, ``parted`` at the end of
-    the run; ``standings`` has, for where visits of steps left the work since the last
-    restart, the first visit that left it so.
+    working tree that the last turn or command left; ``base`` how it was before the first step, or
+    before that of the last restart, ``found`` before the very first, ``parted`` at the end of the
+    run; ``standings`` has, for where visits of steps left the work since the last restart, the
+    first visit that left it so.
 
     ``asked`` are those of the ``questions`` that still count: what is open, what the running turn
-    has asked, and what has an answer that whoever asked may not have. ``edges`` counts the visits
-    that have ended, ``outcome`` is how the last of them did.
+    has asked, and what has an answer that its asker may not have. ``edges`` counts the visits that
+    have ended, ``outcome`` is how the last of them did.
 
-    ``heard`` are the uuids of all that people said, to a turn or in a conversation. In
+    ``heard`` are the uuids of all that people wrote, to a turn or in a conversation. In
     conversations ``ctx`` is what has been saved and ``exchanges`` are the last turns; ``prompt`` is
     what the last turn was about, and so is each that goes on with it; ``left`` are those of its
     tool calls that count when it is over.
@@ -231,7 +232,8 @@ class RunState(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def place(self) -> Place:
-        """Where the run is, which says what a command does (``core.decide.workflow.MACHINE``)."""
+        """Return where the run is, which decides what a command does
+        (``core.decide.workflow.MACHINE``)."""
         if self.exit is not None:
             return "ended"
         if self.turn is not None:
@@ -244,8 +246,11 @@ class RunState(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def origin(self) -> str:
-        """What the identifiers of the run's parts are derived from. What a lost fact has named is
-        not known: after a gap nothing gets a name that something before it may have."""
+        """Return the value that the identifiers of the run's parts are derived from.
+
+        The names that a lost fact gave are not known: after a gap nothing gets a name that
+        something before it may have.
+        """
         run_id = self.start.run_id
         return run_id if not self.gaps else f"{run_id} without {self.gaps}"
 
@@ -255,39 +260,39 @@ class RunState(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def current(self) -> Step | None:
-        """The step the run is in."""
+        """Return the step that the run is in."""
         if self.start.recipe is None or self.step is None:
             return None
         return self.start.recipe.steps[self.step]
 
     @property
     def messages(self) -> tuple[Said, ...]:
-        """What people said that waits for the next prompt, in the order they said it."""
+        """Return people's messages that wait for the next prompt, in the order they came."""
         return tuple(Said(s.uuid, s.text) for s in self.steers if s.turn_id is None)
 
     @property
     def in_talk(self) -> bool:
-        """Whether the run is in a conversation: what people say is for the agent of its phase."""
+        """Return whether the run is in a conversation: messages are for its phase's agent."""
         return self.exit is None and self.current is not None and self.current.kind == "talk"
 
     @property
     def entering(self) -> str | None:
-        """The step that the run enters as soon as it may go on."""
+        """Return the step that the run enters as soon as it may go on."""
         if self.recipe is None or self.next is None or self.next.kind not in ("worktree", "enter"):
             return None
         return self.next.step or self.recipe.initial
 
     @property
     def hears(self) -> bool:
-        """Whether what people say is for the agent of a phase: of that which the run is in, or is
-        about to enter once others make room for it."""
+        """Return whether people's messages are for the agent of a phase: of that which the run is
+        in, or is about to enter once others make room for it."""
         if self.in_talk or self.recipe is None or self.entering is None:
             return self.in_talk
         return self.recipe.steps[self.entering].kind == "talk" and self.ready
 
     @property
     def waits_for_words(self) -> bool:
-        """Whether nothing is to be done before a person says something (status ``waiting``)."""
+        """Return whether nothing is to be done before a person writes (status ``waiting``)."""
         return (
             self.in_talk
             and self.turn is None
@@ -298,7 +303,7 @@ class RunState(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def asking(self) -> tuple[Question, ...]:
-        """The questions that still count, in the order they were opened."""
+        """Return the questions that still count, in the order they were opened."""
         return tuple(self.questions[name] for name in self.asked)
 
     @property
@@ -317,7 +322,7 @@ class RunState(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def status(self) -> str:
-        """The public word for where the run stands."""
+        """Return the public word for where the run stands."""
         if self.exit is not None:
             return "ended"
         if self.open_questions:
@@ -332,17 +337,17 @@ class RunState(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def stopping(self) -> bool:
-        """Whether the turn, command or check that runs is to be stopped before its own end."""
+        """Return whether the running turn, command or check is to be stopped before its end."""
         return self.stop is not None and self.stop.how in ("interrupt", "cancel")
 
     @property
     def at_work(self) -> bool:
-        """Whether a command, check or hook of the run may be going on now."""
+        """Return whether a command, check or hook of the run may be going on now."""
         return self.ready and self.next is not None and self.next.kind in ("check", "run", "hook")
 
     @property
     def ready(self) -> bool:
-        """Whether ``next`` may be done now."""
+        """Return whether ``next`` may be done now."""
         return (
             self.next is not None
             and self.exit is None

@@ -1,4 +1,4 @@
-"""What is known of a run's working tree: marks to compare, and what was seen in it when."""
+"""Facts about a run's working tree: marks to compare, and what was seen in it when."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ class TreeLook(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     ``repository``: git knows the directory at all. ``commits`` counts those below ``head`` that
     were not there when the run began (none counted before). ``tips`` are those that other refs
     pointed to then, and ``head`` did not have: to check one out is no commit. ``uncommitted`` are
-    the paths that differ from ``head``, from the tree's top, each with a digest of its content
-    and, after a blank, one of its size and time (see ``claims.same_content``); ``more`` are those
-    that were not looked at. ``ignored`` is what git passed over when the run began, a directory
-    for all below it; ``None`` where that is not known. ``problem`` says why nobody could look.
+    the paths that differ from ``head``, from the tree's top, each with a digest of its content and,
+    after a blank, one of its size and time (see ``claims.same_content``); ``more`` are those that
+    were not looked at. ``ignored`` is what git passed over when the run began, a directory for all
+    below it; ``None`` where that is not known. ``problem`` is the reason why no look was possible.
     """
 
     repository: bool = True

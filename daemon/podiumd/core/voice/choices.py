@@ -1,7 +1,7 @@
-"""Which choice of a question an utterance names: by label, number, ordinal or letter.
+"""The choice of a question that an utterance names: by label, number, ordinal or letter.
 
-Questions of Podium's own (leave for a tool, a gate, a limit, a recovery) are answered with words
-of the person's language, so their English labels mean nothing in another one. The options of an
+Questions of Podium's own (leave for a tool, a gate, a limit, a recovery) are answered with words of
+the person's language, so their English labels mean nothing in another one. The options of an
 agent's own question, and a gate step's own choices, are named as they are written.
 """
 
@@ -22,7 +22,7 @@ _MEANT: Final[dict[str, dict[str, str]]] = {
     "limit": {"more": "more", "approve": "more", "deny": "stop", "stop": "stop"},
     "recover": {"retry": "retry", "go_on": "continue", "stop": "stop", "deny": "stop"},
 }
-"""What each kind of phrase answers, by the kind of question."""
+"""Answer of each kind of phrase, by the kind of question."""
 
 _YES_NO: Final = {"approve": "yes", "yes": "yes", "deny": "no", "no": "no"}
 
@@ -33,21 +33,21 @@ _PARENTHESIS = re.compile(r"\([^()]*\)")
 
 
 def own_words(kind: QuestionKind, choices: Choices) -> bool:
-    """Whether the choices are the question's own, and not Podium's yes and no."""
+    """Return whether the choices are the question's own, and not Podium's yes and no."""
     if kind in _MEANT:
         return False
     return {choice.casefold() for choice, _label in choices} != {"yes", "no"}
 
 
 def meant(said: str, kind: QuestionKind, choices: Choices) -> str | None:
-    """The answer that a kind of phrase (``approve``, ``always``, ...) gives to a question;
+    """Return the answer that a kind of phrase (``approve``, ``always``, ...) gives to a question;
     ``None`` where it is no answer to that."""
     wanted = _MEANT.get(kind, _YES_NO).get(said)
     return next((choice for choice, _label in choices if choice.casefold() == wanted), None)
 
 
 def named(words: Tokens, kind: QuestionKind, choices: Choices, language: Language) -> str | None:
-    """The choice that the words name; ``None`` for none, or more than one."""
+    """Return the choice that the words name; ``None`` for none, or more than one."""
     core = without_fillers(words, language.fillers)
     if own_words(kind, choices):
         labelled = _labelled({words, core, _without_verb(core, language)}, choices, language)
@@ -60,7 +60,7 @@ def named(words: Tokens, kind: QuestionKind, choices: Choices, language: Languag
 
 
 def _labelled(said: set[Tokens], choices: Choices, language: Language) -> str | None:
-    """The only choice with that label, or with that label less what stands in parentheses.
+    """Return the only choice with that label, or with that label less what stands in parentheses.
 
     A label of fillers alone ("OK") is what people and noise say anyway: its number names it.
     """
@@ -81,10 +81,10 @@ def _without_verb(words: Tokens, language: Language) -> Tokens:
 
 
 def _number(words: Tokens, language: Language, *, bare: bool) -> int:
-    """Which choice, from 1; -1: the last; 0: no number is named.
+    """Return the number of the choice, from 1; -1: the last; 0: no number is named.
 
-    ``bare``: a number or an ordinal alone will do. Leave for something is never given by the
-    single word "one".
+    ``bare``: a number or an ordinal alone will do. Leave for something is never given by the single
+    word "one".
     """
     if bare and len(words) == 1:
         return (
@@ -110,7 +110,7 @@ def _ordinal(words: Tokens, language: Language) -> int:
 
 
 def _counted(word: str, language: Language) -> int:
-    """The number of a number's word, or of a letter."""
+    """Return the number of a number's word, or of a letter."""
     if len(word) == 1 and "a" <= word <= "z":
         return ord(word) - ord("a") + 1
     return language.numbers.get(word, 0)

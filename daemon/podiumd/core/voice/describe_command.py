@@ -1,7 +1,7 @@
-"""What the words of a shell command say about its dangers.
+"""Dangers of a shell command, as its words show them.
 
-A command is cut into its simple commands, and each looked at: which program, which of its
-commands, which paths. What cannot be seen through (substitutions, shells, code given inline,
+A command is cut into its simple commands, and each looked at: which program, which of its commands,
+which paths. A part that cannot be seen through (substitutions, shells, code given inline,
 variables) is a danger of its own.
 """
 
@@ -84,7 +84,10 @@ _REMOTE: Final = frozenset(
 
 
 def dangers(command: str, tree: str) -> set[Danger]:
-    """The dangers that a command's words show; ``tree`` is where it runs, an absolute path."""
+    """Return the dangers that a command's words show.
+
+    ``tree`` is where it runs, an absolute path.
+    """
     found: set[Danger] = set()
     if _HIDDEN.search(command):
         found.add("opaque")
@@ -106,8 +109,9 @@ def _words(command: str) -> list[str]:
 
 
 def _simple_commands(words: list[str]) -> list[list[str]]:
-    """The words between the separators. A redirection becomes a command ``>`` of its own, whose
-    first word is the file; what a shell would read from elsewhere becomes an ``eval``."""
+    """Split the words into simple commands at the separators. A redirection becomes a command ``>``
+    of its own, whose first word is the file; what a shell would read from elsewhere becomes an
+    ``eval``."""
     found: list[list[str]] = [[]]
     for word in words:
         if not set(word) <= set(_SEPARATORS):
@@ -146,7 +150,8 @@ def _of_program(program: str, rest: list[str]) -> set[Danger]:
 
 
 def _is_inline(program: str, rest: list[str]) -> bool:
-    """Whether an interpreter gets its program in the command, from elsewhere or on its input."""
+    """Return whether an interpreter gets its program in the command, from elsewhere or on its
+    input."""
     if program.rstrip("0123456789.") not in _INTERPRETERS:
         return False
     for word in rest:
@@ -173,7 +178,7 @@ def _is_destructive(program: str, rest: list[str]) -> bool:
 
 
 def _dangerous(word: str) -> bool:
-    """Whether a word, or a part of one like ``db:drop``, speaks of what cannot be taken back."""
+    """Return whether a word, or a part of one like ``db:drop``, means what cannot be taken back."""
     return word in _WORDS or not _WORDS.isdisjoint(_PARTS.split(word.casefold()))
 
 

@@ -13,8 +13,11 @@ _KEPT: Final = (".git", ".podium")
 
 
 def outside(word: str, tree: str) -> bool:
-    """Whether a word names a place outside of the ``tree`` (an absolute path), or git's own or
-    Podium's own files in it. A word that is no path names nothing outside."""
+    """Return whether a word names a place outside of the ``tree`` (an absolute path).
+
+    Git's own or Podium's own files in it count as outside. A word that is no path names nothing
+    outside.
+    """
     word = word.strip()
     if word in _HARMLESS:
         return False
@@ -25,7 +28,7 @@ def outside(word: str, tree: str) -> bool:
 
 
 def inside(path: str, tree: str) -> tuple[str, ...] | None:
-    """A path's segments below the tree; ``None``: it is not in there."""
+    """Return a path's segments below the tree; ``None``: it is not in there."""
     top = _segments(tree)
     base: list[str] = [] if path.startswith("/") else list(top)
     for segment in path.split("/"):

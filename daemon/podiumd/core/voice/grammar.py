@@ -99,11 +99,11 @@ class Pending(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Heard(msgspec.Struct, frozen=True, kw_only=True):
-    """What came of an utterance. Without a ``command`` it is ordinary text.
+    """The effect of an utterance. Without a ``command`` it is ordinary text.
 
     ``state``: ``applied`` (``choice`` is the answer to ``question_id``, or the command is to be
     carried out), ``confirm`` (nothing is answered yet) or ``refused`` (nothing is answered).
-    ``read_back`` is to be said; ``pending`` is what the device's next utterance is heard with.
+    ``read_back`` is to be spoken; ``pending`` goes with the device's next utterance.
     """
 
     command: Command | None = None
@@ -115,7 +115,7 @@ class Heard(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _Moment(msgspec.Struct, frozen=True):
-    """Who spoke an utterance when, and in which language; ``now`` is when it is heard."""
+    """The speaker, time and language of an utterance; ``now`` is when it is taken up."""
 
     language: Language
     device: str
@@ -221,7 +221,7 @@ def hear(
         language: the one it was spoken in.
         asked: the open question, if any.
         pending: what ``Heard.pending`` of the device's last utterance was.
-        device: who speaks.
+        device: the device that speaks.
         utterance_id: the utterance; the one that asked cannot confirm itself.
         began: when it began, in seconds of a monotonic clock: words that were spoken before the
             read-back confirm nothing.
@@ -289,7 +289,7 @@ def _waits(pending: Pending, asked: Asked, moment: _Moment) -> bool:
 
 
 def _reply(text: str, language: Language) -> str | None:
-    """Read ``yes`` or ``no`` to a read-back, whatever the question's own choices are."""
+    """Read ``yes`` or ``no`` to a read-back, independent of the question's own choices."""
     heard = plain_words(text)
     if heard is None or heard.asks:
         return None

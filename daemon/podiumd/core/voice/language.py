@@ -34,7 +34,7 @@ Kind = Literal[
     "retry",
     "go_on",
 ]
-"""What a phrase is."""
+"""Kinds of a phrase."""
 
 PLACEHOLDERS: Final[dict[str, frozenset[str]]] = {
     name: frozenset(fields.split())
@@ -70,7 +70,7 @@ PLACEHOLDERS: Final[dict[str, frozenset[str]]] = {
         "short": "",
     }.items()
 }
-"""What Podium says, and what is filled in. A question's own text and labels stay as written."""
+"""Podium's phrases, with places to fill in. A question's own text and labels stay as written."""
 
 CHOICES: Final = frozenset(
     {"allow", "deny", "always", "yes", "no", "more", "stop", "retry", "continue"}
@@ -181,7 +181,7 @@ def read_language(data: Mapping[str, Any]) -> Language:
 
 
 def _phrases(words: _Words) -> dict[Tokens, Kind]:
-    """What each phrase is, by its tokens. Raises ``ValueError``: one is nothing, or two things."""
+    """Map each phrase's tokens to its kind. Raises ``ValueError``: one has no word or two kinds."""
     kinds: tuple[Kind, ...] = get_args(Kind)
     found: dict[Tokens, Kind] = {}
     for kind in kinds:
@@ -195,12 +195,12 @@ def _phrases(words: _Words) -> dict[Tokens, Kind]:
 
 
 def primary(tag: str) -> str:
-    """The language of a tag: ``de`` of ``de-AT``."""
+    """Return the language of a tag: ``de`` of ``de-AT``."""
     return re.split(r"[-_]", tag.strip().casefold(), maxsplit=1)[0]
 
 
 def tokens(text: str) -> Tokens:
-    """The words of a text as they are compared: case and punctuation do not count."""
+    """Return the words of a text as they are compared: case and punctuation do not count."""
     return tuple(_TOKEN.findall(_fold(text)))
 
 

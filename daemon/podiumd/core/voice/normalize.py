@@ -1,9 +1,9 @@
-"""An utterance as plain words, and the phrases that it is made of.
+"""Utterances as plain words, and the phrases that they are made of.
 
-Transcribers differ in casing, apostrophes and punctuation; words are compared without them.
-Accents count: "sí" is an answer and "si" is not. What an utterance of a few plain words does not
-have (brackets, quotes, notes of music, slashes) marks a description of a noise, or a text that is
-dictated: no command is heard in it.
+Transcribers differ in casing, apostrophes and punctuation; words are compared without them. Accents
+count: "sí" is an answer and "si" is not. Characters that an utterance of a few plain words does not
+have (brackets, quotes, notes of music, slashes) mark a description of a noise, or a text that is
+dictated: no command is read from it.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from podiumd.core.voice.language import Kind, Language, Tokens, tokens
 
 MOST_CHARACTERS: Final = 120
 MOST_TOKENS: Final = 16
-"""Of a command with all its fillers; what is longer is a sentence."""
+"""Limits of a command with all its fillers; a longer text is a sentence."""
 
 _PLAIN = re.compile(r"[^\W_\d]|[0-9\s.,!;…'’‘\-‐‑¡#]")  # noqa: RUF001 (as transcribers write)
 _QUESTION = re.compile(r"[?¿]")
@@ -32,7 +32,7 @@ class Utterance(msgspec.Struct, frozen=True):
 
 
 def utterance(text: str) -> Utterance | None:
-    """The plain words of an utterance; ``None`` for what cannot be a command."""
+    """Return the plain words of an utterance; ``None`` for what cannot be a command."""
     text = unicodedata.normalize("NFKC", text.replace("…", " ").strip())
     asks = _QUESTION.search(text) is not None
     text = _QUESTION.sub(" ", text)
@@ -43,7 +43,7 @@ def utterance(text: str) -> Utterance | None:
 
 
 def without_fillers(words: Tokens, fillers: frozenset[Tokens]) -> Tokens:
-    """The words without the fillers at both ends."""
+    """Return the words without the fillers at both ends."""
     while words and (size := _filler(words, fillers)):
         words = words[size:]
     backwards = frozenset(filler[::-1] for filler in fillers)
@@ -53,8 +53,10 @@ def without_fillers(words: Tokens, fillers: frozenset[Tokens]) -> Tokens:
 
 
 def kinds(words: Tokens, language: Language) -> dict[Kind, int]:
-    """How often each kind of phrase occurs when the utterance is nothing but phrases and fillers
-    (the longest first); empty when there is anything else in it."""
+    """Count the kinds of phrases in an utterance of nothing but phrases and fillers.
+
+    The longest phrase is taken first. Empty when there is anything else in it.
+    """
     found: dict[Kind, int] = {}
     at = 0
     while at < len(words):
@@ -72,5 +74,5 @@ def kinds(words: Tokens, language: Language) -> dict[Kind, int]:
 
 
 def _filler(words: Tokens, fillers: frozenset[Tokens]) -> int:
-    """How many words at the beginning are a filler; 0: none."""
+    """Return how many words at the beginning are a filler; 0: none."""
     return next((size for size in (4, 3, 2, 1) if words[:size] in fillers), 0)

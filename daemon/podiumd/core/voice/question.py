@@ -41,7 +41,7 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def asked_of(state: RunState, question: Question) -> Asked:
-    """A question of a run, with its risks."""
+    """Build a question of a run, with its risks."""
     tree = state.start.working_directory
     risks: tuple[Risk, ...] = ("irreversible",) if _is_irreversible(state, question) else ()
     if question.kind == "approval":
@@ -62,8 +62,8 @@ def asked_of(state: RunState, question: Question) -> Asked:
 
 
 def _is_irreversible(state: RunState, question: Question) -> bool:
-    """Whether the answer lets a step do what cannot be taken back: the question's own step, or
-    one that an answer to a gate step leads to."""
+    """Return whether the answer lets a step do what cannot be taken back: the question's own step,
+    or one that an answer to a gate step leads to."""
     recipe = state.recipe
     step = recipe.steps.get(question.step or "") if recipe is not None else None
     if recipe is None or step is None:
@@ -75,12 +75,12 @@ def _is_irreversible(state: RunState, question: Question) -> bool:
 
 
 def say(language: Language, name: str, **filled: str) -> str:
-    """One of Podium's own phrases."""
+    """Return one of Podium's own phrases."""
     return language.says[name].format(**filled)
 
 
 def what(asked: Asked, language: Language) -> str:
-    """What leave is asked for, as it would be done: the call itself, never the agent's own
+    """Describe what leave is asked for, as it would be done: the call itself, never the agent's own
     description of it; the question's text where it is about no call."""
     if asked.kind != "approval" or not asked.tool:
         return _sentence(asked.text, language)
@@ -100,12 +100,12 @@ def what(asked: Asked, language: Language) -> str:
 
 
 def question_words(asked: Asked, language: Language) -> str:
-    """A question as it is read aloud, with what may be answered."""
+    """Return a question as it is read aloud, with what may be answered."""
     return f"{what(asked, language)} {answers(asked, language)}".strip()
 
 
 def answers(asked: Asked, language: Language) -> str:
-    """What may be answered: ``Say approve, deny or always.``; empty for any text at all."""
+    """List what may be answered: ``Say approve, deny or always.``; empty for any text at all."""
     named = [label_of(choice, asked, language) for choice, _label in asked.choices]
     if not named:
         return ""
@@ -115,7 +115,7 @@ def answers(asked: Asked, language: Language) -> str:
 
 
 def label_of(choice: str, asked: Asked, language: Language) -> str:
-    """A choice by the word that names it: the question's own label, or the language's word."""
+    """Return the word that names a choice: the question's own label, or the language's word."""
     label = _UNSEEN.sub(" ", dict(asked.choices).get(choice) or choice).strip()
     if own_words(asked.kind, asked.choices):
         return label
@@ -123,12 +123,12 @@ def label_of(choice: str, asked: Asked, language: Language) -> str:
 
 
 def reasons(risks: tuple[str, ...], language: Language) -> str:
-    """Why a confirmation is asked for."""
+    """Return why a confirmation is asked for."""
     return " ".join(say(language, risk) for risk in risks)
 
 
 def denies(choice: str) -> bool:
-    """Whether an answer lets nothing happen."""
+    """Return whether an answer lets nothing happen."""
     return choice.casefold() in DENYING
 
 

@@ -1,8 +1,8 @@
-"""Whether leave for a call may be given by one spoken word, or must be read back and confirmed.
+"""Risks of leave for a call: one spoken word is enough, or it must be read back and confirmed.
 
-Nothing here forbids anything. What cannot be taken back, reaches out of the project or cannot be
-read through takes two words instead of one, so where the words of a call leave a doubt, the
-answer is that there is a risk.
+Nothing here forbids anything. A call that cannot be taken back, reaches out of the project or
+cannot be read through takes two words instead of one, so where the words of a call leave a doubt,
+the answer is that there is a risk.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from podiumd.core.voice.describe_path import outside
 Risk = Literal["irreversible", "outside", "destructive", "opaque", "unknown", "long"]
 
 READ_CHARACTERS: Final = 160
-"""Of a command that is read aloud whole."""
+"""Characters of a command that is read aloud whole."""
 
 _COMMAND_TOOLS: Final = frozenset({"Bash", "run_command"})
 _FILE_TOOLS: Final = frozenset(
@@ -30,7 +30,7 @@ _PATHS: Final = ("file_path", "notebook_path", "path", "file", "pattern", "glob"
 
 
 def call_risks(tool: str, given: dict[str, Any], tree: str) -> tuple[Risk, ...]:
-    """The risks of one call of a tool; ``tree`` is the absolute path of the working tree."""
+    """Return the risks of one call of a tool; ``tree`` is the absolute path of the working tree."""
     if tool in _COMMAND_TOOLS:
         return _command_risks(given.get("command"), tree)
     if tool in _FILE_TOOLS:

@@ -1,6 +1,6 @@
-"""What is said aloud of an event or an answer: short, without code, paths or hashes.
+"""Spoken summaries of an event or an answer: short, without code, paths or hashes.
 
-Podium's own sentences are English. What an agent or a recipe says stays in its own language.
+Podium's own sentences are English. The words of an agent or a recipe stay in their own language.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from podiumd.core.run import facts as f
 
 SHORT_CHARACTERS: Final = 240
 LONGEST_CHARACTERS: Final = 4000
-"""Of one answer read out in full: about four minutes."""
+"""Characters of one answer read out in full: about four minutes."""
 
 _LOOKED_AT: Final = 16_000
 """Characters of an answer that are looked at: the patterns below are slow on endless lines."""
@@ -70,7 +70,7 @@ Unsaid = (
 
 
 class Ended(Protocol):
-    """A run that is over, as its end is told."""
+    """The end of a run, as far as its spoken summary needs it."""
 
     @property
     def kind(self) -> str: ...
@@ -81,12 +81,12 @@ class Ended(Protocol):
 
 
 def summary(fact: f.AnyFact, run: Ended | None = None, answer: str = "") -> str:
-    """One or two sentences about a fact; empty where nothing need be said.
+    """Summarise a fact in one or two sentences; empty where nothing need be spoken.
 
     Args:
         fact: what has happened.
         run: the run that has ended with it, where that can be read.
-        answer: the last words of the run's agent, which the end of a plain prompt is told by.
+        answer: the last words of the run's agent, which report the end of a plain prompt.
     """
     if isinstance(fact, Unsaid):
         return ""
@@ -129,7 +129,7 @@ def _ended(exit: Exit, run: Ended | None, answer: str) -> str:
 
 
 def plain(text: str, most: int = LONGEST_CHARACTERS) -> str:
-    """The prose of an answer as it can be read aloud, at most ``most`` characters of it."""
+    """Return the prose of an answer as it can be read aloud, at most ``most`` characters of it."""
     text = _ENDLESS.sub("…", _UNSEEN.sub("", text[:_LOOKED_AT]))
     kept = _COMMENT.sub(" ", _FENCED.sub("\n", text))
     lines = [_line(line) for line in kept.splitlines() if not _CODE_LINE.match(line[:1000])]
@@ -137,7 +137,7 @@ def plain(text: str, most: int = LONGEST_CHARACTERS) -> str:
 
 
 def short(text: str, most: int = SHORT_CHARACTERS) -> str:
-    """The first sentences of an answer, as many as fit into ``most`` characters."""
+    """Return the first sentences of an answer, as many as fit into ``most`` characters."""
     return plain(text, most)
 
 
@@ -155,13 +155,13 @@ def _line(line: str) -> str:
 
 
 def _inline(found: re.Match[str]) -> str:
-    """A name in back-ticks is said; of code there is only a pause."""
+    """Keep a name in back-ticks as it is spoken; replace code by a pause."""
     code = found[1].strip()
     return code if _WORDS_OF_CODE.fullmatch(code) or _PATH.fullmatch(code) else "…"
 
 
 def _name(found: re.Match[str]) -> str:
-    """The last part of a path. Two words with a slash between them are words: ``and/or``."""
+    """Return the last part of a path. Two words with a slash between them are words: ``and/or``."""
     path = found[0]
     if re.fullmatch(r"[A-Za-z]+/[A-Za-z]+", path):
         return path.replace("/", " ")
@@ -183,12 +183,12 @@ def _cut(sentences: list[str], most: int) -> str:
 
 
 def words(name: object) -> str:
-    """An identifier as words: ``code-review`` is "code review"."""
+    """Return an identifier as words: ``code-review`` is "code review"."""
     return " ".join(_CAMEL.sub(" ", re.sub(r"[-_:.]+", " ", str(name or ""))).split())
 
 
 def number(value: int) -> str:
-    """A count as it is said: 52341 is "52 thousand"."""
+    """Return a count as it is spoken: 52341 is "52 thousand"."""
     if value >= 1_000_000:
         return f"{value / 1_000_000:.1f}".removesuffix(".0") + " million"
     if value >= 10_000:

@@ -1,1 +1,1 @@
-"""Who is let in: devices, keys, hosts, throttles."""
+"""Admission to the gateway: devices, keys, hosts, throttles."""

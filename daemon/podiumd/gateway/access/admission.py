@@ -1,6 +1,6 @@
-"""Who may be connected: how many in all, and how many strangers. Pure.
+"""Admission of connections: how many in all, and how many strangers. Pure.
 
-A stranger is a connection that has not authenticated. Whoever can reach the port can open any
+A stranger is a connection that has not authenticated. Any host that can reach the port can open any
 number of them, so a stranger is never kept for having come first: where there are too many, one
 makes room for the newest, chosen so that the owner, who has authenticated within a second of
 connecting, is not the one.
@@ -19,11 +19,11 @@ Drop = Callable[[], None]
 
 
 class Place:
-    """What one connection holds until it has ended or, in part, is trusted.
+    """The place that one connection holds until it has ended or, in part, is trusted.
 
-    ``most_phones``: that its address may have as strangers. ``known``: a right key came from
-    there lately. ``spoke``: it has sent a request; ``phone``: one that opened a WebSocket;
-    ``trusted``: it has authenticated.
+    ``most_phones``: that its address may have as strangers. ``known``: a right key came from there
+    lately. ``spoke``: it has sent a request; ``phone``: one that opened a WebSocket; ``trusted``:
+    it has authenticated.
     """
 
     def __init__(
@@ -43,12 +43,12 @@ class Place:
         self._admission.take_phone(self)
 
     def trust(self) -> None:
-        """It has authenticated: it is no stranger any more."""
+        """Mark the connection as authenticated: it is no stranger any more."""
         self.trusted = True
         self._admission.strangers.pop(self, None)
 
     def leave(self) -> None:
-        """It has ended."""
+        """Give up the place: the connection has ended."""
         self._admission.leave(self)
 
 
@@ -65,7 +65,7 @@ class Admission:
         self.strangers: dict[Place, None] = {}
 
     def admit(self, peer: str, drop: Drop, known: bool = False) -> Place | None:
-        """A place for a connection from this address; ``None`` where every place is held by one
+        """Give a place to a connection from this address; ``None`` where every place is held by one
         that has authenticated.
 
         ``drop`` ends the connection at once, and is called when its place is given to another.
@@ -103,9 +103,9 @@ class Admission:
         place.drop()
 
     def _least_wanted(self) -> Place:
-        """The stranger that goes first: one of an address from which no right key came lately,
-        or of which too many come; then one of the address with the most; then one that has said
-        nothing yet; then the oldest."""
+        """Choose the stranger that goes first: one of an address from which no right key came
+        lately, or of which too many come; then one of the address with the most; then one that has
+        sent no request yet; then the oldest."""
         crowd = Counter(each.address for each in self.strangers)
         known_places = self._limits.known_strangers
 
@@ -117,5 +117,5 @@ class Admission:
 
 
 def _oldest(places: Iterable[Place]) -> Place:
-    """The oldest that has said nothing, else the oldest."""
+    """Return the oldest that has sent no request, else the oldest."""
     return min(places, key=lambda place: place.spoke)

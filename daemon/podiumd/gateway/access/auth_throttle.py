@@ -1,10 +1,10 @@
-"""Who has given wrong keys and must wait: per address, and all addresses together.
+"""Throttle for wrong keys: per address, and for all addresses together.
 
-Pure: the clock is handed in. Five wrong keys shut an address out for a second, each further one
-for twice as long, up to a minute: ten guesses in the first minute, about one a minute after it.
-A shut-out is short on purpose, so that nobody locks himself out of his own machine. Many
-addresses that guess together are held back together; one that has lately given a right key is
-not, so that they cannot keep the owner out.
+Pure: the clock is handed in. Five wrong keys shut an address out for a second, each further one for
+twice as long, up to a minute: ten guesses in the first minute, about one a minute after it. A
+shut-out is short on purpose, so that no person is locked out of his own machine. Many addresses
+that guess together are held back together; one that has lately given a right key is not, so that
+they cannot keep the owner out.
 """
 
 from __future__ import annotations
@@ -56,21 +56,21 @@ class AuthThrottle:
         self._all: deque[float] = deque(maxlen=TOTAL_A_MINUTE)
 
     def __len__(self) -> int:
-        """How many addresses are remembered for wrong keys."""
+        """Return how many addresses are remembered for wrong keys."""
         return len(self._wrong)
 
     def delay(self, address: str) -> float:
-        """Seconds that this address is still shut out; 0: it may try."""
+        """Return the seconds that this address is still shut out; 0: it may try."""
         place, now = counted_as(address), self._clock()
         return max(0.0, self._own_end(place, now) - now, self._common_end(place, now) - now)
 
     def knows(self, address: str) -> bool:
-        """Whether a right key came from there in the last day."""
+        """Return whether a right key came from there in the last day."""
         trusted = self._trusted.get(counted_as(address))
         return trusted is not None and self._clock() - trusted < TRUSTED_SECONDS
 
     def wrong(self, address: str) -> None:
-        """A wrong key came from there."""
+        """Note a wrong key from this address."""
         place, now = counted_as(address), self._clock()
         found = self._recent(place, now)
         self._wrong[place] = _Wrong(1 if found is None else found.count + 1, now)
@@ -81,11 +81,11 @@ class AuthThrottle:
         self._tell("Wrong key", address)
 
     def put_off(self, address: str) -> None:
-        """A key came from there that was not looked at, for the wrong ones before it."""
+        """Log a key from this address that was not looked at, for the wrong ones before it."""
         self._tell("Key not looked at", address)
 
     def right(self, address: str) -> None:
-        """A right key came from there: its wrong ones are forgotten."""
+        """Note a right key from this address, and forget its wrong ones."""
         place = counted_as(address)
         self._wrong.pop(place, None)
         self._trusted[place] = self._clock()
@@ -108,15 +108,18 @@ class AuthThrottle:
         return found.at + min(LONGEST_SECONDS, seconds)
 
     def _common_end(self, place: str, now: float) -> float:
-        """When the oldest of the last wrong keys of all addresses is a minute old."""
+        """Return when the oldest of the last wrong keys of all addresses is a minute old."""
         if self.knows(place):
             return now
         return self._all[0] + MINUTE_SECONDS if len(self._all) == TOTAL_A_MINUTE else now
 
 
 def counted_as(address: str) -> str:
-    """What an address is counted under: IPv6 by its /64, which one household or server has whole;
-    IPv4 written as IPv6 as that IPv4; what is no address by its first characters."""
+    """Return the name that an address is counted under.
+
+    IPv6 counts by its /64, which one household or server has whole; IPv4 written as IPv6 as that
+    IPv4; text that is no address by its first characters.
+    """
     try:
         found = ipaddress.ip_address(address.partition("%")[0])
     except ValueError:

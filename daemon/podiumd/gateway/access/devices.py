@@ -1,7 +1,7 @@
 """The paired devices: one key each, kept as a digest, named, revocable.
 
-All of them are one JSON value among the daemon's settings. A change is stored before it is told,
-but for revoking, which takes hold at once whatever the disk says.
+All of them are one JSON value among the daemon's settings. A change is stored before it is
+answered, but for revoking, which takes hold at once even if the disk fails.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ LAST_WRITE_SECONDS: Final = 2.0
 
 
 class Settings(Protocol):
-    """Where the devices are kept; the store of facts is one."""
+    """The place where the devices are kept; the store of facts is one."""
 
     async def setting(self, key: str) -> bytes | None: ...
     async def set_setting(self, key: str, value: bytes) -> None:
@@ -41,8 +41,8 @@ class Settings(Protocol):
 
 
 class Device(msgspec.Struct, frozen=True):
-    """One paired device. Times are RFC 3339. ``told_pos``: up to which global position of events
-    it has been told of ends of runs."""
+    """A paired device. Times are RFC 3339. ``told_pos``: up to which global position of events ends
+    of runs have been reported to it."""
 
     name: str
     key_sha256: str
@@ -56,7 +56,7 @@ class DamagedDevices(Exception):
 
 
 class Devices:
-    """All paired devices. ``now`` returns the present as RFC 3339."""
+    """The paired devices. ``now`` returns the present as RFC 3339."""
 
     def __init__(self, settings: Settings, now: Callable[[], str]) -> None:
         self._settings = settings
@@ -108,7 +108,7 @@ class Devices:
         return device, key
 
     def check(self, key: object) -> Device | None:
-        """The device whose key this is. Whatever is given, all devices are compared with it."""
+        """Return the device whose key this is. Any key is compared with those of all devices."""
         text = key if isinstance(key, str) else ""
         sought = keys.digest(text)
         found = None
@@ -118,7 +118,7 @@ class Devices:
         return found if keys.well_formed(text) else None
 
     async def revoke(self, name: str) -> Device:
-        """Take a device away. Its key is wrong and its connections are told to end at once.
+        """Take a device away. Its key is wrong and its connections are to end at once.
 
         Raises:
             NotFound: there is no such device.
@@ -136,7 +136,7 @@ class Devices:
         return device
 
     def begin_at(self, position: Callable[[], int]) -> None:
-        """Say up to which position of events a device that is paired now need not be told."""
+        """Set the position behind which events are reported to a device that is paired now."""
         self._position = position
 
     def on_revoke(self, callback: Callable[[str], None]) -> None:
@@ -163,7 +163,7 @@ class Devices:
                 self._see(name)
 
     async def told(self, name: str, pos: int) -> None:
-        """Store that the device has been told of ends of runs up to ``pos``; never goes back.
+        """Store that ends of runs up to ``pos`` have reached the device; never goes back.
 
         A device that has been revoked is none to note anything about. Raises StoreError.
         """
@@ -175,7 +175,7 @@ class Devices:
             await self._store(self._devices)
 
     def list(self) -> list[wire.Device]:
-        """All devices in the order of their pairing; no digest among it."""
+        """List all devices in the order of their pairing; no digest among it."""
         return [
             wire.Device(
                 device=device.name,
@@ -240,7 +240,7 @@ class Devices:
         return name
 
     def _checked(self, name: str) -> str:
-        """The name as it is kept. Raises InvalidParameter."""
+        """Return the name as it is kept. Raises InvalidParameter."""
         kept = unicodedata.normalize("NFC", name)
         if not 1 <= len(kept) <= LONGEST_NAME or not kept.isprintable() or kept != kept.strip():
             raise InvalidParameter(

@@ -1,4 +1,4 @@
-"""Which Host and Origin are let in: the guard against DNS rebinding and foreign pages. Pure.
+"""Check of Host and Origin: the guard against DNS rebinding and foreign pages. Pure.
 
 A page that rebinds its own name to this machine still sends its own name as Host, and a page that
 connects from elsewhere sends its own Origin; neither can be forged from within a browser.
@@ -30,7 +30,7 @@ class Authority(NamedTuple):
 
 
 def parse_authority(text: str) -> Authority | None:
-    """The host and port of a Host header; ``None`` when it is none (userinfo, paths, blanks)."""
+    """Parse the host and port of a Host header; ``None`` if it is none (userinfo, path, blank)."""
     match = _AUTHORITY.fullmatch(text)
     if match is None or len(text) > 270:
         return None
@@ -47,7 +47,7 @@ def parse_authority(text: str) -> Authority | None:
 
 
 def canonical(address: str) -> str:
-    """An address without zone, in its shortest form, IPv4 when mapped; other text as it is."""
+    """Return an address without zone, in its shortest form, IPv4 when mapped; other text as is."""
     try:
         parsed = ipaddress.ip_address(address.partition("%")[0])
     except ValueError:
@@ -57,7 +57,7 @@ def canonical(address: str) -> str:
 
 
 def is_loopback(host: str) -> bool:
-    """Whether the canonical name or address can mean this machine only (RFC 6761, RFC 6890)."""
+    """Return whether a canonical name or address means this machine only (RFC 6761, RFC 6890)."""
     if host == "localhost" or host.endswith(".localhost"):
         return True
     try:
@@ -82,7 +82,7 @@ class HostRules:
         self._suffixes = tuple(suffixes)
 
     def serves(self, host: str, local_address: str) -> bool:
-        """Whether this Host header means us; ``local_address`` is where the client arrived."""
+        """Return whether a Host header means us; ``local_address`` is where the client arrived."""
         authority = parse_authority(host)
         if authority is None:
             return False
@@ -96,7 +96,7 @@ class HostRules:
 
 
 def is_own_origin(origin: str, host: str, port: int, secure: bool) -> bool:
-    """Whether a page with this Origin came from the gateway's own port under this Host."""
+    """Return whether a page with this Origin came from the gateway's own port under this Host."""
     match = _ORIGIN.fullmatch(origin)
     here = parse_authority(host)
     there = parse_authority(match["authority"]) if match else None

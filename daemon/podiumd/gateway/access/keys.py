@@ -17,17 +17,17 @@ _FORM: Final = re.compile(rf"{_PREFIX}[0-9a-f]{{{2 * _RANDOM_BYTES}}}", re.ASCII
 
 
 def new_key() -> str:
-    """Make a key that nobody has had before."""
+    """Make a new random key."""
     return _PREFIX + secrets.token_hex(_RANDOM_BYTES)
 
 
 def well_formed(key: str) -> bool:
-    """Whether this could be a key: the whole text, and nothing around it."""
+    """Return whether this could be a key: the whole text, and nothing around it."""
     return _FORM.fullmatch(key) is not None
 
 
 def digest(key: str) -> str:
-    """The SHA-256 of a text as hex digits: all that is kept of a key.
+    """Return the SHA-256 of a text as hex digits: all that is kept of a key.
 
     A plain hash is enough: a key is random, so there is no dictionary to try.
     """
@@ -35,5 +35,5 @@ def digest(key: str) -> str:
 
 
 def same(one: str, other: str) -> bool:
-    """Whether two digests are equal, in a time that does not tell where they differ."""
+    """Compare two digests in a time that does not show where they differ."""
     return hmac.compare_digest(one.encode("ascii"), other.encode("ascii"))

@@ -18,9 +18,10 @@ _HALVES: Final = {(0, 0): " ", (1, 0): "▀", (0, 1): "▄", (1, 1): "█"}  # (
 
 
 def terminal_text(words: str) -> str:
-    """The code as lines of half blocks, two rows of modules a line, the margin included.
+    """Draw the code as lines of half blocks, two rows of modules a line, the margin included.
 
-    A drawn half is dark: it takes black ink on white paper, whatever the terminal's own are.
+    A drawn half is dark: it takes black ink on white paper, independent of the terminal's own
+    colours.
     """
     rows = [bytearray(row) for row in _code(words).matrix_iter(scale=1, border=QUIET_MODULES)]
     rows.append(bytearray(len(rows[0])))  # a code has an odd number of rows
@@ -31,14 +32,14 @@ def terminal_text(words: str) -> str:
 
 
 def png(words: str) -> bytes:
-    """The code as a black and white PNG."""
+    """Draw the code as a black and white PNG."""
     picture = io.BytesIO()
     _code(words).save(picture, kind="png", scale=PNG_SCALE, border=QUIET_MODULES)
     return picture.getvalue()
 
 
 def _code(words: str) -> segno.QRCode:
-    import segno  # only when somebody pairs
+    import segno  # only when a person pairs
 
     # Level L, as the existing server shows it: the fewest and so the largest modules.
     return segno.make_qr(words, error="l", boost_error=False)

@@ -1,8 +1,8 @@
-"""What a client of AG-UI says in a thread, done once: a run started, words sent, an answer given.
+"""The input of an AG-UI client in a thread, done once: a run started, words sent, an answer given.
 
 A message is named by its id and its words. A client sends all of them every time, and all of it
-again when a stream broke off: what was sent already is not sent again, and its run is told of
-from there on.
+again when a stream broke off: what was sent already is not sent again, and its run is reported from
+there on.
 """
 
 from __future__ import annotations
@@ -33,17 +33,17 @@ _PROMPT: Final = "sessions.prompt"
 
 
 class Notice(NamedTuple):
-    """What the person is to know of what was asked."""
+    """A notice for the person about the request."""
 
     code: str
     message: str
 
 
 class Entered(NamedTuple):
-    """Where a thread stands once its client has spoken: the run to be told of, if there is one.
+    """The state of a thread after its client's input: the run to follow, if there is one.
 
-    ``after``: it is told of again, from behind this ``seq`` on; ``None``: from now on.
-    ``spoken``: something was said, so that more is to come.
+    ``after``: it is reported again, from behind this ``seq`` on; ``None``: from now on. ``spoken``:
+    a message was sent, so that more is to come.
     """
 
     session_id: str
@@ -75,7 +75,7 @@ class Conversation:
             answered = await self._answer(asked, thread, device, notices)
             went = await self._speak(asked, thread)
         if went is not None and went.after is not None and asked.resume:
-            went = None  # it goes on from its interrupt: what was before has been told
+            went = None  # it goes on from its interrupt: earlier events were sent
         if went is None and answered is not None:
             went = _Went(answered)
         session_id, told = thread.session_id, tuple(notices)
@@ -84,7 +84,7 @@ class Conversation:
         return Entered(session_id, went.run_id, went.after, went.after is None, told)
 
     async def questions(self, session_id: str, run_id: str | None) -> list[Question]:
-        """What is asked in a session, by whatever run."""
+        """List the open questions of a session, from any run."""
         return [
             question
             for question in await self._service.questions()
@@ -110,13 +110,13 @@ class Conversation:
             return Thread(str(uuid.uuid4()))
         try:
             named = str((await self._service.sessions_get(named)).session_id)
-        except NotFound:  # its agent may keep no transcripts: who speaks in it will be told
+        except NotFound:  # its agent may keep no transcripts: a prompt in it reports that
             if asked.message is None and asked.props.recipe is None:
                 raise
         return Thread(named, found=True)
 
     async def _is_session(self, name: str) -> bool:
-        """Whether there is a session of just this id, or a run is about to make it."""
+        """Return whether there is a session of just this id, or a run is about to make it."""
         with suppress(NotFound, InvalidParameter):
             if (await self._service.sessions_get(name)).session_id == name:
                 return True
@@ -129,7 +129,7 @@ class Conversation:
         return None
 
     async def _current(self, session_id: str) -> str | None:
-        """The run that goes on in a session, or waits in it."""
+        """Return the run that goes on in a session, or waits in it."""
         run_id = await self._recipe_in(session_id) or await self._holder(session_id)
         if run_id is not None:
             with suppress(NotFound):  # another daemon's
@@ -205,14 +205,15 @@ class Conversation:
         return None if message is None else await self._send(asked, thread, said)
 
     async def _note(self, asked: RunInput, thread: Thread, said: str | None) -> Thread:
-        """Keep what was said last; the thread as it is then."""
+        """Keep the last message, and return the thread as it is then."""
         begun = replace(thread, begun=True, said=said)
         if begun != thread:
             await self._threads.keep(asked.thread_id, begun)
         return begun
 
     async def _heard_at(self, run_id: str, words: str) -> int:
-        """The ``seq`` with which a run heard the words of this uuid; 0 where it began with them."""
+        """Return the ``seq`` with which a run took the words of this uuid; 0 where it began with
+        them."""
         seq = 0
         while True:
             events, after = await self._service.run_events(run_id, seq, _PAGE)
@@ -244,7 +245,7 @@ class Conversation:
         return _Went(went.run_id)
 
     async def _begin(self, asked: RunInput, thread: Thread, said: str | None) -> _Went | None:
-        """The first words of a thread, or the recipe that it is to be."""
+        """Begin a thread with its first words, or with the recipe that it is to be."""
         busy = thread.found and await self._current(thread.session_id) is not None
         wants_recipe = asked.props.recipe is not None and not busy
         if not wants_recipe and asked.message is None:
@@ -264,7 +265,7 @@ class Conversation:
             raise _of_props(refusal) from None
 
     async def _place(self, asked: RunInput, thread: Thread) -> str:
-        """Where a thread works. Raises ``InvalidParameter``: that is not said."""
+        """Return where a thread works. Raises ``InvalidParameter``: no directory was given."""
         where = asked.props.working_directory
         if where is None and thread.found:
             with suppress(NotFound):  # its agent keeps no transcripts
@@ -305,12 +306,12 @@ class Conversation:
 
 
 def _of_props(refusal: InvalidParameter) -> InvalidParameter:
-    """The refusal of something that came in ``forwardedProps``, by its name there."""
+    """Name a refused field that came in ``forwardedProps`` by its name there."""
     name = str(refusal.data.parameter)
     ours = name.partition(".")[0] in Props.__struct_fields__
     return InvalidParameter(f"forwardedProps.{name}" if ours else name, refusal.message)
 
 
 def _must_answer(question: Question) -> bool:
-    """Whether nothing that can be answered declines."""
+    """Return whether no possible answer declines."""
     return not any(choice.id in DECLINES for choice in question.choices)

@@ -16,7 +16,7 @@ PROTOCOL_VERSION: Final = "1.0"
 
 
 def frame(event: Json) -> bytes:
-    """An event as server-sent events have it: one line of JSON."""
+    """Encode an event as server-sent events have it: one line of JSON."""
     return b"data: " + msgspec.json.encode(event) + b"\n\n"
 
 
@@ -27,17 +27,20 @@ def run_started(thread_id: str, run_id: str) -> Json:
 
 
 def run_succeeded(thread_id: str, run_id: str, result: Json) -> Json:
-    """The run came to where a person may speak again, or to its end."""
+    """Build the successful end of a run.
+
+    It came to where a person may speak again, or to its end.
+    """
     return _finished(thread_id, run_id, {"type": "success"}) | {"result": result}
 
 
 def run_interrupted(thread_id: str, run_id: str, interrupts: list[Json]) -> Json:
-    """The run waits for answers; ``interrupts`` are not empty."""
+    """Build the end of a run that waits for answers; ``interrupts`` are not empty."""
     return _finished(thread_id, run_id, {"type": "interrupt", "interrupts": interrupts})
 
 
 def run_cancelled(thread_id: str, run_id: str) -> Json:
-    """The run was stopped on purpose: by a person, or by a limit."""
+    """Build the end of a run that was stopped on purpose: by a person, or by a limit."""
     return _finished(thread_id, run_id, {"type": "cancelled"})
 
 
@@ -47,7 +50,7 @@ def _finished(thread_id: str, run_id: str, outcome: Json) -> Json:
 
 
 def run_error(message: str, code: str) -> Json:
-    """The run failed."""
+    """Build the end of a run that failed."""
     return {"type": "RUN_ERROR", "message": message, "code": code}
 
 
@@ -72,7 +75,7 @@ def text_end(message_id: str) -> Json:
 
 
 def reasoning_start(message_id: str) -> list[Json]:
-    """A span of thinking, and the one message in it."""
+    """Begin a span of thinking, and the one message in it."""
     message = {"type": "REASONING_MESSAGE_START", "messageId": message_id, "role": "reasoning"}
     return [{"type": "REASONING_START", "messageId": message_id}, message]
 
@@ -87,7 +90,7 @@ def reasoning_end(message_id: str) -> list[Json]:
 
 
 def tool_call(call_id: str, name: str, args: Json) -> list[Json]:
-    """A call whose arguments are known at once."""
+    """Build a call whose arguments are known at once."""
     delta = msgspec.json.encode(args).decode()
     return [
         {"type": "TOOL_CALL_START", "toolCallId": call_id, "toolCallName": name},
@@ -106,5 +109,5 @@ def state_snapshot(snapshot: Json) -> Json:
 
 
 def custom(name: str, value: Json) -> Json:
-    """An event of our own; ``name`` begins with ``podium:``."""
+    """Build an event of our own; ``name`` begins with ``podium:``."""
     return {"type": "CUSTOM", "name": name, "value": value}

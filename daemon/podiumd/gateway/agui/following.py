@@ -1,4 +1,4 @@
-"""A thread's run told to its client, up to where a person has to speak, or to its end."""
+"""Report of a thread's run to its client, until a person has to speak or it ends."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ Json = dict[str, Any]
 Tell = Callable[[list[Json]], Awaitable[None]]
 
 STANDING: Final = ("waiting", "paused", "ended")
-"""How a run stands of which nothing more is to be told for now."""
+"""Statuses of a run without more to report for now."""
 
 STOPPING: Final = "The daemon stops. Send the same once more when it is back: nothing is lost."
 
 
 class Following:
-    """Tells of one run. ``live`` is a feed of all events that was there before anything was
-    asked, so that nothing is missed."""
+    """Report one run. ``live`` is a feed of all events that was there before anything was asked, so
+    that nothing is missed."""
 
     def __init__(
         self, service: Service, conversation: Conversation, translator: Translator, tell: Tell
@@ -34,7 +34,7 @@ class Following:
         self._tell = tell
 
     async def run(self, entered: Entered, live: Feed) -> None:
-        """Tell all, with the first and the last events."""
+        """Send all events, with the first and the last ones."""
         run_id = entered.run_id
         begun, known = None, 0
         if run_id is not None:
@@ -62,10 +62,10 @@ class Following:
             await self._finish(entered, run)
 
     async def _to_its_stand(self, feed: Feed, run_id: str, known: int) -> Run | None:
-        """Tell what happens until the run stands; ``None`` if the daemon stops before that.
+        """Send the events until the run stands; return ``None`` if the daemon stops before that.
 
-        What the client knows of the run is as after event ``known``: a snapshot has no number, and
-        one that comes before a later event shows what was before.
+        The client's state of the run is as after event ``known``: a snapshot has no number, and one
+        that comes before a later event shows what was before.
         """
         seq = None
         async for event in feed:
@@ -83,8 +83,10 @@ class Following:
         return None
 
     async def _standing(self, run_id: str, seq: int | None) -> Run | None:
-        """The run, if it waits, stands still or is over, and nothing of it is left to be told
-        after event ``seq`` (``None``: of what was before, nothing is told)."""
+        """Return the run if it stands and nothing of it is left to report after event ``seq``.
+
+        A run stands that waits, is paused or is over. ``None``: events of before are not reported.
+        """
         run = await self._service.get_run(run_id, settled=True)
         if run.status not in STANDING:
             return None

@@ -1,7 +1,7 @@
-"""What a client of AG-UI sends: one ``RunAgentInput``, made out field by field. Pure.
+"""Input of an AG-UI client: one ``RunAgentInput``, made out field by field. Pure.
 
 Fields that we do not know are passed over, as the protocol wants it; so is what an agent of ours
-has no use for (``tools``, ``context``, pictures beside a text), and the person is told so.
+has no use for (``tools``, ``context``, pictures beside a text), and the person gets a notice.
 """
 
 from __future__ import annotations
@@ -49,15 +49,15 @@ class Resumed(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class Message(msgspec.Struct, frozen=True):
-    """The last thing that a person said in the thread."""
+    """The person's last message in the thread."""
 
     id: str
     text: str
 
 
 class RunInput(msgspec.Struct, frozen=True):
-    """``RunAgentInput``. ``message``: what is said with it, if anything is. ``unused`` names what
-    is in it and does nothing."""
+    """``RunAgentInput``. ``message``: the person's words in it, if there are any. ``unused`` names
+    what is in it and does nothing."""
 
     thread_id: str
     run_id: str
@@ -83,7 +83,7 @@ class _UserMessage(msgspec.Struct, frozen=True):
 
 
 def run_input(raw: bytes) -> RunInput:
-    """The body of a request.
+    """Parse the body of a request.
 
     Raises:
         Problem: 400, it is no JSON object.
@@ -115,7 +115,7 @@ def _resumed(entries: _Objects) -> tuple[Resumed, ...]:
 
 
 def _last_said(messages: _Objects) -> tuple[Message | None, list[str]]:
-    """The last message of the user, unless an agent has spoken after it; and what of it is no
+    """Return the user's last message, unless an agent has spoken after it; and what of it is no
     text."""
     for number in reversed(range(len(messages))):
         role = messages[number].get("role")
@@ -147,7 +147,7 @@ def _said(message: Json, where: str) -> tuple[Message, list[str]]:
 
 
 def _text_of(content: str | _Objects, where: str) -> tuple[str, list[str]]:
-    """The text in the parts of a message, and the types of the other parts."""
+    """Return the text in the parts of a message, and the types of the other parts."""
     if isinstance(content, str):
         return content, []
     texts, others = [], []

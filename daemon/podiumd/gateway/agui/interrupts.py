@@ -24,7 +24,8 @@ _CELLS: Final[dict[str, Json]] = {
 
 
 def interrupt(question: Question) -> Json:
-    """A question that waits. ``metadata.podium`` is the question as everybody else has it."""
+    """Build the interrupt of an open question. ``metadata.podium`` is the question as other clients
+    have it."""
     return {
         "id": question.question_id,
         "reason": question.kind,
@@ -35,7 +36,7 @@ def interrupt(question: Question) -> Json:
 
 
 def response_schema(question: Question) -> Json:
-    """The JSON Schema of what answers a question: an object, so that a form can be made of it."""
+    """Build the JSON Schema of a question's answer: an object, so that a form can be made of it."""
     properties = {"answer": _answer_schema(question), "note": {"type": "string"}}
     return {"type": "object", "properties": properties, "required": ["answer"]}
 
@@ -73,7 +74,7 @@ class Reply(msgspec.Struct, frozen=True):
 
 
 def reply_to(question: Question, status: str, payload: object, where: str) -> Reply:
-    """What an entry of ``resume`` answers; ``where`` names the entry.
+    """Return the answer that an entry of ``resume`` gives; ``where`` names the entry.
 
     ``payload`` is a text, ``{answer, note?}``, or what a question with several answers or columns
     takes: a list, or an object. Raises ``InvalidParameter``.

@@ -1,7 +1,7 @@
-"""What the agent says, thinks and does while it works, as messages and calls of AG-UI. Pure.
+"""The agent's words, thoughts and actions while it works, as messages and calls of AG-UI. Pure.
 
-Each piece belongs to whatever is open, or opens it: text, a thought, the result of a call. One of
-them is open at a time.
+Each piece belongs to what is open, or opens it: text, a thought, the result of a call. One of them
+is open at a time.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ MOST_RESULT: Final = 16_384
 
 @dataclass
 class _Call:
-    """A call of one of the agent's own tools. ``id`` is ``None`` for one that is told otherwise."""
+    """A call of one of the agent's own tools. ``id`` is ``None`` for one that is reported
+    otherwise."""
 
     id: str | None
     answered_by: str | None = None
@@ -30,8 +31,8 @@ class _Call:
 
 
 class Outputs:
-    """What is open in one stream. ``new_id`` makes ids of messages and calls; ``spoken`` is the
-    weight of the text that was told since it was last set."""
+    """Open messages and calls of one stream. ``new_id`` makes ids of messages and calls; ``spoken``
+    is the weight of the text that was sent since it was last set."""
 
     def __init__(self, new_id: Callable[[], str]) -> None:
         self.spoken = 0
@@ -47,18 +48,18 @@ class Outputs:
         }
 
     def output(self, kind: str, uuid: str, delta: str) -> list[Json]:
-        """A piece; ``uuid`` names the message that it is part of."""
+        """Translate a piece; ``uuid`` names the message that it is part of."""
         told = self._kinds.get(kind)
         return [] if told is None else told(uuid, delta)
 
     def whole(self, text: str) -> list[Json]:
-        """A message that is told at once."""
+        """Build a message that is sent whole."""
         message = self._new_id()
         content = e.text_content(message, text)
         return [*self.close_words(), e.text_start(message), content, e.text_end(message)]
 
     def call(self, call_id: str, name: str, args: Json, result: str) -> list[Json]:
-        """A call that is told at once, with its result."""
+        """Build a call that is sent whole, with its result."""
         answered = e.tool_result(self._new_id(), call_id, result)
         return [*self.close_words(), *e.tool_call(call_id, name, args), answered]
 
@@ -94,7 +95,7 @@ class Outputs:
         return [*told, *e.tool_call(str(call.id), name, {"description": line})]
 
     def _gives_back(self, uuid: str, text: str) -> list[Json]:
-        """What the oldest call without a result gave back, or a further piece of it."""
+        """Add what the oldest call without a result gave back, or a further piece of it."""
         told = [*self._end_text(), *self._end_thought()]
         if self._calls and self._calls[0].answered_by not in (None, uuid):
             told += self._end_result()
@@ -112,7 +113,7 @@ class Outputs:
         return [] if thought is None else e.reasoning_end(thought[1])
 
     def _end_result(self) -> list[Json]:
-        """The result that was being collected is whole."""
+        """End the result that was being collected: it is whole."""
         if not self._calls or self._calls[0].answered_by is None:
             return []
         return self._answer(self._calls.popleft())
@@ -130,7 +131,8 @@ class Outputs:
         return [*self._end_text(), *self._end_thought(), *self._end_result()]
 
     def close_turn(self) -> list[Json]:
-        """No call stays without a result: a client would take it for one that it is to make."""
+        """End the turn, and give each call a result: a client would take one without for its own to
+        make."""
         told = [*self._end_text(), *self._end_thought()]
         while self._calls:
             told += self._answer(self._calls.popleft())
@@ -138,5 +140,5 @@ class Outputs:
 
 
 def weight(text: str) -> int:
-    """The length of a text without its blanks: between pieces there may be more or fewer."""
+    """Return the length of a text without its blanks: between pieces there may be more or fewer."""
     return sum(len(word) for word in text.split())

@@ -31,7 +31,7 @@ from podiumd.runtime.events.feeds import Feed
 from podiumd.runtime.service import Service
 
 BODY_BYTES: Final = 16 * 1024 * 1024
-"""Of an input: it brings the whole conversation every time."""
+"""Bytes of an input: it brings the whole conversation every time."""
 
 BODIES_AT_ONCE: Final = 4
 MOST_STREAMS: Final = 50
@@ -48,7 +48,7 @@ class AguiRoute:
         self._streams = 0
 
     async def __call__(self, request: Request, device: str) -> Streamed:
-        """Raises ``Problem``, ``PodiumError``, ``StoreError``, ``ClientGone``."""
+        """Answer a request. Raises ``Problem``, ``PodiumError``, ``StoreError``, ``ClientGone``."""
         if media_type(request) != "application/json":
             raise Problem(415, detail="Send application/json, and say so in Content-Type.")
         with self._place():
@@ -79,7 +79,7 @@ class AguiRoute:
 
 
 class _Teller:
-    """One stream, with what can end it early: the client, the daemon, a fault."""
+    """A stream, with what can end it early: the client, the daemon, a fault."""
 
     def __init__(self, request: Request, stream: EventStream, asked: RunInput) -> None:
         self.translator = Translator(asked.thread_id, asked.run_id, lambda: str(uuid.uuid4()))
@@ -90,7 +90,7 @@ class _Teller:
         await self._stream.tell([frame(event) for event in events])
 
     async def run(self, following: Following, entered: Entered, live: Feed) -> None:
-        """Tell all, for as long as the client stays. Raises ``ClientGone``."""
+        """Send all events, for as long as the client stays. Raises ``ClientGone``."""
 
         async def attend() -> None:
             async with trio.open_nursery() as nursery:

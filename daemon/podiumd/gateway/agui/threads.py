@@ -1,7 +1,7 @@
-"""Which session a thread of AG-UI is, for good: a setting of the daemon for each thread.
+"""Sessions of AG-UI threads: a setting of the daemon ties each thread to one, for good.
 
-A thread's id is whatever a client makes of it; the session's id is ours. It is stored before the
-session exists, so that a daemon which is killed in between begins no second one.
+A thread's id is the client's choice; the session's id is ours. It is stored before the session
+exists, so that a daemon which is killed in between begins no second one.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ PREFIX: Final = "agui.thread."
 
 
 class Thread(msgspec.Struct, frozen=True):
-    """``found``: its session was there before it. ``begun``: something was said or started in it.
-    ``said`` is the token of the last message that was sent: a client sends all of them again,
-    every time."""
+    """The state of a thread. ``found``: its session was there before it. ``begun``: words or a
+    recipe came in it. ``said`` is the token of the last message that was sent: a client sends all
+    of them again, every time."""
 
     session_id: str
     found: bool = False
@@ -37,11 +37,11 @@ class Threads:
         self._locks: WeakValueDictionary[str, trio.Lock] = WeakValueDictionary()
 
     def lock(self, thread_id: str) -> trio.Lock:
-        """Held by whoever says something in the thread: two first messages make one session."""
+        """Return the lock for sending in the thread: two first messages make one session."""
         return self._locks.setdefault(thread_id, trio.Lock())
 
     async def known(self, thread_id: str) -> Thread | None:
-        """A thread as it was last kept. Raises ``StoreError``."""
+        """Return a thread as it was last kept. Raises ``StoreError``."""
         stored = await self._settings.setting(_key(thread_id))
         return None if stored is None else msgspec.json.decode(stored, type=Thread)
 
@@ -55,5 +55,5 @@ def _key(thread_id: str) -> str:
 
 
 def token_of(*parts: Any) -> str:
-    """The client token of something that a thread asks for once."""
+    """Return the client token of something that a thread asks for once."""
     return hashlib.sha256(msgspec.json.encode(["agui", *parts])).hexdigest()

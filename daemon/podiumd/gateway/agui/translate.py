@@ -1,7 +1,7 @@
-"""The events of a run as the events of AG-UI, each in its order whatever comes. Pure.
+"""The events of a run as the events of AG-UI, each in its valid order for any input. Pure.
 
-What the agent says and does while it works is transient, and told in pieces; what is stored
-(``tool.used``, ``turn.ended``) is told whole. One stream is one run of AG-UI: it ends where a
+The agent's words and acts while it works are transient, and sent in pieces; what is stored
+(``tool.used``, ``turn.ended``) is sent whole. One stream is one run of AG-UI: it ends where a
 person has to speak or to answer, or where there is nothing more to come.
 """
 
@@ -50,11 +50,11 @@ Unseen = (
     | f.LimitHit
     | f.LoopFact
 )
-"""What clients see nothing of: a snapshot says it, or the end of the stream."""
+"""Facts that clients do not see: a snapshot states them, or the end of the stream."""
 
 
 def snapshot_of(run: Run) -> Snapshot:
-    """What a client shows of a run, as the daemon's own snapshots have it."""
+    """Return what a client shows of a run, as the daemon's own snapshots have it."""
     return Snapshot(
         run_id=run.run_id,
         session_id=run.session_id,
@@ -66,8 +66,8 @@ def snapshot_of(run: Run) -> Snapshot:
 
 
 class Translator:
-    """One stream. ``new_id`` makes ids of messages and calls. Once it is ``over``, nothing more
-    comes of anything."""
+    """A stream. ``new_id`` makes ids of messages and calls. Once it is ``over``, nothing more comes
+    of anything."""
 
     def __init__(self, thread_id: str, run_id: str, new_id: Callable[[], str]) -> None:
         self.over = False
@@ -81,8 +81,11 @@ class Translator:
     # -- the ends of the stream --------------------------------------------------------------
 
     def begin(self, run: Run | None, *, again: bool = False) -> list[Json]:
-        """The first events; ``run`` is the one that is followed, if there is any. ``again``: it is
-        told of from an earlier message on, and the turn that had it may have begun before that."""
+        """Build the first events; ``run`` is the one that is followed, if there is any.
+
+        ``again``: it is reported from an earlier message on, and the turn that had it may have
+        begun before that.
+        """
         self._again = again
         first = [e.run_started(*self._ids)]
         if run is None:
@@ -90,10 +93,10 @@ class Translator:
         return [*first, *self._state(snapshot_of(run)), *self._enter(run.step)]
 
     def finish(self, run: Run | None, questions: list[Question], session_id: str) -> list[Json]:
-        """The last events: of a ``run`` that waits, stands still or is over.
+        """Build the last events: of a ``run`` that waits, stands still or is over.
 
-        ``questions`` are all that are open in the conversation; a run of AG-UI that leaves one
-        open is interrupted, however it ended itself.
+        ``questions`` are all that are open in the conversation; a run of AG-UI that leaves one open
+        is interrupted, however it ended itself.
         """
         if self.over:
             return []
@@ -105,7 +108,7 @@ class Translator:
         return [*last, self._outcome(run, questions, session_id)]
 
     def fail(self, message: str, code: str) -> list[Json]:
-        """The last events, where something went wrong."""
+        """Build the last events, where something went wrong."""
         if self.over:
             return []
         last = self._close()
@@ -134,13 +137,13 @@ class Translator:
     # -- in between --------------------------------------------------------------------------
 
     def notice(self, code: str, message: str, **more: object) -> list[Json]:
-        """Something that a person is to know, and that ends nothing."""
+        """Build a notice for the person that ends nothing."""
         if self.over:
             return []
         return [e.custom("podium:notice", {"code": code, "message": message, **more})]
 
     def event(self, fact: Happened) -> list[Json]:
-        """What an event of the run comes to; nothing, if nobody needs to see it here."""
+        """Translate an event of the run; nothing comes of one that this client need not see."""
         if self.over or isinstance(fact, Unseen):
             return []
         match fact:
@@ -177,7 +180,8 @@ class Translator:
         return self.notice("anew", _ANEW) if turn.anew else []
 
     def _turn_over(self, turn: f.TurnEnded) -> list[Json]:
-        """Pieces are never told twice: what the turn said and was not told is told now, whole."""
+        """End a turn. Pieces are never sent twice: words of the turn that were not sent are sent
+        whole."""
         told = self._outputs.close_turn()
         missed = self._outputs.spoken < weight(turn.text)
         if missed and (self._again or turn.turn_id == self._whole_turn):

@@ -24,7 +24,7 @@ _AHEAD_BYTES: Final = 4 * KIB
 
 
 class Response(msgspec.Struct, frozen=True):
-    """What a handler answers; ``headers`` are beside those of the connection and the body."""
+    """A handler's answer; ``headers`` are beside those of the connection and the body."""
 
     status: int
     body: bytes = b""
@@ -35,7 +35,7 @@ class Response(msgspec.Struct, frozen=True):
 class Problem(Exception):
     """An answer that is an error, as RFC 9457 words it: ``application/problem+json``.
 
-    ``detail`` is what a person is told; whatever comes as it becomes a sentence.
+    ``detail`` is for a person, and becomes a sentence if it is none.
     """
 
     def __init__(
@@ -54,7 +54,7 @@ class Problem(Exception):
         self.more = more
 
     def response(self) -> Response:
-        """This problem as a response."""
+        """Return this problem as a response."""
         fields: dict[str, object] = {"type": "about:blank", "title": self.title}
         fields["status"] = self.status
         fields["detail"] = self.detail
@@ -70,11 +70,11 @@ class TooLarge(Problem):
 
 
 class ClientGone(Exception):
-    """The client ended the connection within its request: nobody waits for an answer."""
+    """The client ended the connection within its request: nothing waits for an answer."""
 
 
 class Streamed:
-    """What a handler returns that has sent its answer itself, through ``Request.stream``."""
+    """The return value of a handler that has sent its answer itself, through ``Request.stream``."""
 
 
 STREAMED: Final = Streamed()
@@ -82,9 +82,9 @@ Answer = Response | Streamed
 
 
 class Request:
-    """One request. ``path`` is decoded, ``headers`` have lower-case names, ``peer`` is the
-    client's address, ``secure`` says whether it came over TLS. ``stopping`` is set when the gateway
-    stops: an answer that is still being streamed is to come to its end, at once."""
+    """A request. ``path`` is decoded, ``headers`` have lower-case names, ``peer`` is the client's
+    address, ``secure`` says whether it came over TLS. ``stopping`` is set when the gateway stops:
+    an answer that is still being streamed is to come to its end, at once."""
 
     def __init__(
         self,
@@ -110,8 +110,8 @@ class Request:
         """Begin to answer with a body that is sent piece by piece; ``response`` is its head.
 
         To be called once, when the request's body has been read. The handler then returns
-        ``STREAMED``: whatever else comes of it cuts the connection, for it is too late to say
-        why. Raises ``ClientGone``.
+        ``STREAMED``: any other result cuts the connection, for it is too late to answer why. Raises
+        ``ClientGone``.
         """
         assert self.pieces is None and self._body.over and not response.body
         self.pieces = self._body.answer_in_pieces()
@@ -119,11 +119,11 @@ class Request:
         return self.pieces
 
     async def body(self, limit: int) -> bytes:
-        """The whole body, of at most ``limit`` bytes; raises as ``chunks`` does."""
+        """Read the whole body, of at most ``limit`` bytes; raises as ``chunks`` does."""
         return b"".join([chunk async for chunk in self.chunks(limit)])
 
     def chunks(self, limit: int) -> AsyncIterator[bytes]:
-        """The body as it arrives, once, of at most ``limit`` bytes in all.
+        """Yield the body as it arrives, once, of at most ``limit`` bytes in all.
 
         Raises ``TooLarge`` (before reading when the length is declared), ``Problem`` for a
         malformed body or one that stalls or trickles, ``ClientGone``.
@@ -133,8 +133,8 @@ class Request:
     async def while_connected(self, wait: Callable[[], Awaitable[object]]) -> None:
         """Await ``wait()``, but no longer than the client stays.
 
-        One that ends its sending half alone counts as gone: that cannot be told from here. Nothing
-        is noticed before the body has been read to its end. Raises what ``wait`` does.
+        A client that ends its sending half alone counts as gone: the two look the same from here.
+        Nothing is noticed before the body has been read to its end. Raises what ``wait`` does.
         """
         failure: Exception | None = None
         async with trio.open_nursery() as nursery:
@@ -170,7 +170,7 @@ class _Chunks:
 
 
 class Body:
-    """The body of one request, read from the stream only when somebody asks for it."""
+    """The body of one request, read from the stream only on demand."""
 
     def __init__(self, stream: OutboxStream, head: Head, limits: GatewayLimits) -> None:
         self._stream = stream
@@ -184,19 +184,21 @@ class Body:
 
     @property
     def can_be_drained(self) -> bool:
-        """Whether what was not read is small enough, as far as it is declared, to be read after
-        the answer."""
+        """Return whether the unread rest is small enough to be read after the answer.
+
+        Its size counts as far as it is declared.
+        """
         if self._broken or self.not_invited:
             return self.over
         return self.over or self._declared - self._size <= self._limits.drain_bytes
 
     @property
     def not_invited(self) -> bool:
-        """Whether the client still waits to hear that its body is wanted."""
+        """Return whether the client still waits for the invitation to send its body."""
         return self._protocol.they_are_waiting_for_100_continue
 
     async def read(self, limit: int) -> bytes | None:
-        """The next piece, ``None`` at the end. See ``Request.chunks``."""
+        """Return the next piece, ``None`` at the end. See ``Request.chunks``."""
         if self._declared > limit:
             raise TooLarge(limit)
         while not self.over:
@@ -239,7 +241,7 @@ class Body:
             raise Problem(408, detail="The body does not arrive, or too slowly.")
 
     def answer_in_pieces(self) -> Pieces:
-        """The way for an answer that is streamed."""
+        """Return the way for an answer that is streamed."""
         return Pieces(self._stream, self._protocol)
 
     async def hung_up(self) -> None:
@@ -285,9 +287,11 @@ class Pieces:
         await self._send(h11.Response(status_code=response.status, headers=headers, reason=b"OK"))
 
     async def send(self, data: bytes) -> None:
-        """Send a piece that is not empty, and wait until the transport has taken it: a client that
-        does not read holds up whoever sends. Cancelled meanwhile, it has been sent all the same,
-        and whole. Raises ``ClientGone``."""
+        """Send a piece that is not empty, and wait until the transport has taken it.
+
+        A client that does not read holds up its sender. Cancelled meanwhile, the piece has been
+        sent all the same, and whole. Raises ``ClientGone``.
+        """
         await self._send(h11.Data(data=data))
 
     async def end(self) -> None:

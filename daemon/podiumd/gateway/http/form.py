@@ -12,20 +12,20 @@ from python_multipart.multipart import MultipartParser, parse_options_header
 from podiumd.gateway.http.exchange import Problem, Request, TooLarge
 
 FIELD_BYTES: Final = 8 * 1024 * 1024
-"""Of one field: a text of 1 MiB is far below it."""
+"""Bytes of one field: a text of 1 MiB is far below it."""
 
 MOST_PARTS: Final = 32
 AROUND_BYTES: Final = 64 * 1024
-"""Of a form, beside its file and its fields."""
+"""Bytes of a form, beside its file and its fields."""
 
 FORM: Final = "multipart/form-data"
 
-# What is wrong with a form its sender is told; the library would tell standard error as well.
+# The sender of a form gets its faults; the library would print them on standard error as well.
 logging.getLogger("python_multipart").addHandler(logging.NullHandler())
 
 
 class File(msgspec.Struct, frozen=True):
-    """What was sent as a file. ``content_type`` is what its sender calls it, ``""`` for nothing."""
+    """A file in a form. ``content_type`` is the sender's, ``""`` for none."""
 
     filename: str
     content_type: str
@@ -40,12 +40,12 @@ class Form(msgspec.Struct, frozen=True):
 
 
 def media_type(request: Request) -> str:
-    """The type of a request's body without its parameters, ``""`` where it has none."""
+    """Return the type of a request's body without its parameters, ``""`` where it has none."""
     return request.headers.get("content-type", "").partition(";")[0].strip().lower()
 
 
 async def read_form(request: Request, *, file_bytes: int, field_bytes: int = FIELD_BYTES) -> Form:
-    """The form that a request has for its body; its file may have ``file_bytes``.
+    """Read the form that a request has for its body; its file may have ``file_bytes``.
 
     Raises:
         Problem: 400, it is no such form; ``TooLarge`` (413), before it is read where its length
@@ -103,7 +103,7 @@ class _Reader:
             raise _malformed("its parts cannot be told apart") from None
 
     def form(self) -> Form:
-        """What has arrived, which has to be all. Raises ``Problem``."""
+        """Return the form, which has to have arrived whole. Raises ``Problem``."""
         if not self._ended:
             raise _malformed("it ends before its last boundary")
         return Form(self._fields, self._file)
@@ -152,7 +152,7 @@ class _Reader:
 
 
 def _disposition(header: str) -> tuple[str, str | None]:
-    """The name of a part, and that of its file where it is one. Raises ``Problem``."""
+    """Return the name of a part, and that of its file where it is one. Raises ``Problem``."""
     kind, options = parse_options_header(header.encode("utf-8").decode("latin-1"))
     name = options.get(b"name", b"").decode("utf-8", "replace")
     if kind != b"form-data" or not name:

@@ -1,4 +1,4 @@
-"""One request head, read within bounds and judged before anything else is."""
+"""A request's head, read within bounds and judged before anything else is."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _TLS_HANDSHAKE: Final = b"\x16"  # the type of its first record
 
 
 class BadHead(Exception):
-    """What came is no request we serve: ``status`` to answer with, a sentence that says why."""
+    """The input is no request we serve: ``status`` to answer with, a sentence that says why."""
 
     def __init__(self, status: int, detail: str, headers: tuple[tuple[str, str], ...] = ()) -> None:
         super().__init__(detail)
@@ -30,7 +30,7 @@ class BadHead(Exception):
 
 
 class NotHttp(Exception):
-    """What came is not even meant as HTTP (a TLS handshake, say): there is nothing to answer."""
+    """The input is not even meant as HTTP (a TLS handshake, say): there is nothing to answer."""
 
 
 class Head:
@@ -54,15 +54,16 @@ class Head:
 
     @property
     def wants_websocket(self) -> bool:
-        """Whether this asks for the WebSocket protocol."""
+        """Return whether this asks for the WebSocket protocol."""
         return "websocket" in _tokens(self.headers.get("upgrade", ""))
 
 
 async def read_head(stream: OutboxStream, limit: int) -> Head | None:
-    """The next head, of at most ``limit`` bytes; ``None`` when the client has ended before one.
+    """Read the next head, of at most ``limit`` bytes; ``None`` when the client has ended before
+    one.
 
-    What was received beyond it is given back to the stream. Raises ``BadHead``, ``NotHttp``,
-    and what ``receive_some`` raises. The caller bounds the time.
+    Bytes received beyond it are given back to the stream. Raises ``BadHead``, ``NotHttp``, and what
+    ``receive_some`` raises. The caller bounds the time.
     """
     buffer = bytearray()
     received = 0
@@ -89,7 +90,7 @@ async def read_head(stream: OutboxStream, limit: int) -> Head | None:
 
 
 def parse_head(raw: bytes) -> Head:
-    """The head in ``raw``, which ends with its blank line. Raises ``BadHead``."""
+    """Parse the head in ``raw``, which ends with its blank line. Raises ``BadHead``."""
     protocol = h11.Connection(h11.SERVER)
     protocol.receive_data(raw)
     try:
@@ -113,7 +114,8 @@ def parse_head(raw: bytes) -> Head:
 
 
 def check_upgrade(head: Head) -> str:
-    """The key of a head that opens a WebSocket (RFC 6455, section 4.2.1). Raises ``BadHead``."""
+    """Return the key of a head that opens a WebSocket (RFC 6455, section 4.2.1). Raises
+    ``BadHead``."""
     headers = head.headers
     if head.method != "GET" or head.version != b"1.1":
         raise BadHead(400, "A WebSocket is opened by GET of HTTP/1.1.")
@@ -148,7 +150,7 @@ def _tokens(value: str) -> set[str]:
 
 
 def _target(request: h11.Request) -> tuple[str | None, str]:
-    """The authority in an absolute target, and the path with its query."""
+    """Return the authority in an absolute target, and the path with its query."""
     target = request.target.decode("ascii")
     if target.startswith("/") or (target == "*" and request.method == b"OPTIONS"):
         return None, target

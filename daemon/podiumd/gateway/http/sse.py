@@ -20,7 +20,7 @@ _HEAD: Final = Response(
 
 
 class EventStream:
-    """One stream of events that has begun."""
+    """A stream of events that has begun."""
 
     def __init__(self, pieces: Pieces) -> None:
         self._pieces = pieces

@@ -18,7 +18,7 @@ _PASSING_FLAGS: Final = 0x01 | 0x20 | 0x40  # temporary, deprecated, tentative (
 _IFREQ_ADDRESS: Final = slice(20, 24)  # of the answer: after the name and a port of sockaddr_in
 _NOWHERE: Final = (("192.0.2.1", socket.AF_INET), ("2001:db8::1", socket.AF_INET6))
 
-# What Tailscale gives to machines, https://tailscale.com/kb/1015/100.x-addresses
+# Addresses that Tailscale gives to machines, https://tailscale.com/kb/1015/100.x-addresses
 _TAILNET: Final = (
     ipaddress.ip_network("100.64.0.0/10"),
     ipaddress.ip_network("fd7a:115c:a1e0::/48"),
@@ -29,7 +29,7 @@ _CONTAINER_BRIDGES: Final = ("docker", "br-", "veth", "virbr", "vmnet", "bridge"
 
 
 class Address(msgspec.Struct, frozen=True):
-    """One address of this machine. ``main``: packets to anywhere leave from it."""
+    """An address of this machine. ``main``: packets to anywhere leave from it."""
 
     address: str
     interface: str
@@ -37,20 +37,23 @@ class Address(msgspec.Struct, frozen=True):
 
     @property
     def in_tailnet(self) -> bool:
-        """Whether it is one of a Tailscale network, which encrypts all that goes over it."""
+        """Return whether it is one of a Tailscale network, which encrypts all that goes over it."""
         found = ipaddress.ip_address(self.address)
         named = self.interface.startswith(_TAILNET_INTERFACES)
         return named and any(found in network for network in _TAILNET)
 
     @property
     def inward(self) -> bool:
-        """Whether only containers and virtual machines on this machine are behind it."""
+        """Return whether only containers and virtual machines on this machine are behind it."""
         return self.interface.startswith(_CONTAINER_BRIDGES)
 
 
 def own_addresses() -> tuple[Address, ...]:
-    """All addresses but loopback and link-local ones: the main ones first, then the others with
-    those for containers last. Never raises; what the system does not tell is missing."""
+    """List all addresses but loopback and link-local ones.
+
+    The main ones come first, then the others with those for containers last. Never raises; what the
+    system does not report is missing.
+    """
     main = _main_addresses()
     told = [
         Address(address, interface, address in main)
@@ -61,7 +64,7 @@ def own_addresses() -> tuple[Address, ...]:
 
 
 def own_names() -> tuple[str, ...]:
-    """The names that this machine may be called by: its host name, short, and for mDNS."""
+    """Return the names that this machine may be called by: its host name, short, and for mDNS."""
     name = socket.gethostname().rstrip(".").lower()
     short = name.partition(".")[0]
     return tuple(dict.fromkeys(one for one in (name, short, f"{short}.local") if short))
@@ -73,7 +76,7 @@ def _usable(address: str) -> bool:
 
 
 def _main_addresses() -> set[str]:
-    """Where packets to the outside leave from. Connecting a datagram socket sends nothing."""
+    """Return where packets to the outside leave from: connecting a datagram socket sends none."""
     found = set()
     for target, family in _NOWHERE:
         try:
@@ -88,7 +91,7 @@ def _main_addresses() -> set[str]:
 if sys.platform == "linux":
 
     def _interfaces() -> list[tuple[str, str]]:
-        """Each interface and its address; of IPv4 the first one of each interface."""
+        """List each interface and its address; of IPv4 the first one of each interface."""
         found = []
         try:
             with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
@@ -107,7 +110,7 @@ else:
     import psutil
 
     def _interfaces() -> list[tuple[str, str]]:
-        """Each interface and its address."""
+        """List each interface and its address."""
         return [
             (interface, str(one.address).partition("%")[0])
             for interface, addresses in psutil.net_if_addrs().items()
@@ -117,8 +120,11 @@ else:
 
 
 def _ipv6(table: Path) -> list[tuple[str, str]]:
-    """The kernel's table: 32 hex digits of address first, then index, length, scope and flags,
-    the interface last (proc(5)). Addresses that change by the day are left out."""
+    """Read the kernel's table of IPv6 addresses.
+
+    A line is 32 hex digits of address first, then index, length, scope and flags, the interface
+    last (proc(5)). Addresses that change by the day are left out.
+    """
     try:
         lines = table.read_text(encoding="ascii").splitlines()
     except OSError:

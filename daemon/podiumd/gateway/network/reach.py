@@ -1,6 +1,6 @@
-"""How a phone can reach this machine, in words, with the machine's real addresses filled in.
+"""Ways in which a phone can reach this machine, in words, with the machine's real addresses.
 
-Pure: what the machine's addresses are is handed in.
+Pure: the machine's addresses are handed in.
 """
 
 from __future__ import annotations
@@ -16,9 +16,12 @@ from podiumd.wire.gateway import WayIn
 
 
 class Place(msgspec.Struct, frozen=True, kw_only=True):
-    """Where the gateway listens (``host`` as in the settings, the real ``port``), and what the
-    machine is called: its ``addresses``, its mDNS ``name``, the ``user`` for SSH, the
-    ``config_file`` to change, the command for a ``restart``."""
+    """The place where the gateway listens, and the names of the machine.
+
+    ``host`` is as in the settings, ``port`` the real one. The machine has its ``addresses``, its
+    mDNS ``name``, the ``user`` for SSH, the ``config_file`` to change, the command for a
+    ``restart``.
+    """
 
     host: str
     port: int
@@ -31,33 +34,33 @@ class Place(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def loopback(self) -> bool:
-        """Whether only this machine can reach what listens there."""
+        """Return whether only this machine can reach what listens there."""
         return is_loopback(canonical(self.host.lower()))
 
     @property
     def everywhere(self) -> bool:
-        """Whether it listens on all addresses of the machine."""
+        """Return whether it listens on all addresses of the machine."""
         return canonical(self.host) in ("0.0.0.0", "::")  # noqa: S104  (compares, binds nothing)
 
     @property
     def in_tailnet(self) -> bool:
-        """Whether it is reached over Tailscale only, which encrypts."""
+        """Return whether it is reached over Tailscale only, which encrypts."""
         mine = any(one.address == self.host and one.in_tailnet for one in self.addresses)
         return mine or self.host.lower().endswith(".ts.net")
 
     def url(self, host: str) -> str:
-        """The gateway's address by that name or address."""
+        """Return the gateway's address by that name or address."""
         scheme = "wss" if self.secure else "ws"
         return f"{scheme}://{bracketed(host)}:{self.port}"
 
 
 def bracketed(host: str) -> str:
-    """A name or an address as URLs have it."""
+    """Return a name or an address as URLs have it."""
     return f"[{host}]" if ":" in host else host
 
 
 def urls(place: Place) -> list[str]:
-    """The gateway's addresses, the most useful one first; never empty."""
+    """Return the gateway's addresses, the most useful one first; never empty."""
     if not place.everywhere:
         return [place.url(place.host)]
     four_only = ":" not in place.host  # "::" takes both kinds
@@ -71,7 +74,7 @@ def urls(place: Place) -> list[str]:
 
 
 def warning(place: Place) -> str | None:
-    """What is said loudly, at the start and at each pairing; ``None``: nothing to warn of."""
+    """Return the loud warning for the start and for each pairing; ``None``: nothing to warn of."""
     if place.secure or place.loopback or place.in_tailnet:
         return None
     return (
@@ -84,7 +87,7 @@ def warning(place: Place) -> str | None:
 
 
 def ways(place: Place) -> list[WayIn]:
-    """How a phone gets there."""
+    """List the ways in which a phone gets there."""
     if place.loopback:
         return [_own_network(place), _tailscale(place), _ssh(place)]
     if place.in_tailnet:
@@ -96,7 +99,7 @@ def ways(place: Place) -> list[WayIn]:
 
 
 def trust(file: str, fingerprint: str) -> str:
-    """What a phone needs before it takes a certificate of this machine's own making."""
+    """Describe what a phone needs before it takes a certificate of this machine's own making."""
     return (
         f"The certificate is this machine's own. Send {file} to the phone and have it trusted "
         "there (iPhone: install it in Settings, then switch it on under General, About, "
@@ -148,7 +151,7 @@ def _ssh(place: Place) -> WayIn:
 
 
 def _outward(place: Place) -> str | None:
-    """The address that others in the same network are most likely to reach."""
+    """Return the address that others in the same network are most likely to reach."""
     mine = [one for one in place.addresses if not one.inward and not one.in_tailnet]
     return mine[0].address if mine else None
 

@@ -1,6 +1,6 @@
-"""One phone: it says who it is, then each of its messages is handled before the next is read.
+"""A phone: it authenticates, then each of its messages is handled before the next is read.
 
-The order matters to apps: a ``pong`` proves that everything asked before it is done. So whatever
+The order matters to apps: a ``pong`` proves that everything asked before it is done. So work that
 takes long (summing a session up, a new working tree) goes on beside, and only its answer comes
 later.
 """
@@ -43,10 +43,11 @@ from podiumd.runtime.errors import Busy, NotFound, PodiumError
 from podiumd.store.errors import StoreError
 
 ASIDES = 16
-"""What may go on beside one phone's messages at once, stopping something aside."""
+"""Tasks that may go on beside one phone's messages at once; those that stop something do not
+count."""
 
 UPLOAD_BYTES = 140 * 1024 * 1024
-"""Of a message: a file of 100 MB in base64, and what is around it."""
+"""Bytes of a message: a file of 100 MB in base64, and what is around it."""
 
 MOST_OUTPUT = 1024 * 1024
 """Bytes that a socket may have pending before lines of commands are left out."""
@@ -56,14 +57,14 @@ TRY_AGAIN_LATER = 1013
 
 
 class Host(Services, Protocol):
-    """What a connection needs beside what the handlers of its messages use."""
+    """The services a connection needs beside what the handlers of its messages use."""
 
     devices: Devices
     guard: AuthThrottle
     lists: SessionLists
 
     def welcome(self, phone: Phone) -> None:
-        """A phone has shown its key: from here on it hears of everything."""
+        """Take a phone that has shown its key: from here on it gets everything."""
         ...
 
     def spawn_detached(self, work: Callable[[], Awaitable[None]]) -> None:
@@ -72,14 +73,14 @@ class Host(Services, Protocol):
 
 
 class Phone:
-    """One connection of a phone."""
+    """A connection of a phone."""
 
     def __init__(self, hub: Host, socket: WebSocket) -> None:
         self.hub = hub
         self.device = ""
         self.version = versions.FLOOR
         self.legacy = False
-        """Whether it speaks none of the numbered versions."""
+        """True if it speaks none of the numbered versions."""
         self.budget = budget.DEFAULT_BYTES
         self.recents = requests.RECENT
         self.following = Following(self, hub)
@@ -93,7 +94,7 @@ class Phone:
         self._nursery: trio.Nursery | None = None
         self._receipt = DeliveryTracking(socket.delivered, self._note)
         self.revoked = False
-        """Whether its key was taken back: nothing is sent to it any more."""
+        """True once its key was taken back: nothing is sent to it any more."""
         self._missing: set[str] = set()
 
     # -- what others see ---------------------------------------------------------------------
@@ -105,8 +106,11 @@ class Phone:
 
     @property
     def chains(self) -> bool:
-        """Whether it asks on where an answer is not complete. An app of the newest version does
-        too, and reads aloud what it gets then; those of none do not."""
+        """Return whether it asks on where an answer is not complete.
+
+        An app of the newest version does too, and reads aloud what it gets then; those of none do
+        not.
+        """
         return not self.legacy and self.version != versions.CEILING
 
     def speaks_in(self, session_id: str) -> None:
@@ -115,7 +119,7 @@ class Phone:
 
     @property
     def peer(self) -> str:
-        """Its address."""
+        """Return its address."""
         return self._socket.peer
 
     def send(self, payload: bytes) -> None:
@@ -129,7 +133,7 @@ class Phone:
             self._socket.send_frame(frame)
 
     def command_output(self, event: CommandOutput) -> None:
-        """Send a line of a command; a phone that does not keep up misses lines, and is told."""
+        """Send a line of a command; a phone that does not keep up misses lines, and gets a note."""
         run_id, line = event.command_session_id, event.text
         if self.pending > MOST_OUTPUT:
             if run_id in self._missing:
@@ -145,14 +149,17 @@ class Phone:
         await self._socket.room()
 
     def was_told(self, position: int) -> None:
-        """It was sent everything up to an event."""
+        """Note that the phone was sent everything up to an event."""
         self._receipt.sent(position)
 
     async def _note(self, position: int) -> None:
         await self.hub.devices.told(self.device, position)
 
     def revoke(self) -> None:
-        """Its key is no longer good: it is told nothing more, and what it asked for is ended."""
+        """Cut the phone off: its key is no longer good.
+
+        It is sent nothing more, and what it asked for is ended.
+        """
         log("Device cut off", device=self.device, peer=self.peer)
         self.revoked = True
         self.following.end()
@@ -164,7 +171,7 @@ class Phone:
             await self._socket.close(POLICY_VIOLATION, "This device is no longer paired.")
 
     def leave(self) -> None:
-        """It has gone: nothing is to be sent to it any more."""
+        """Stop following for a phone that has gone: nothing is to be sent to it any more."""
         self.following.end()
 
     # -- its life ----------------------------------------------------------------------------
@@ -230,7 +237,7 @@ class Phone:
         return device
 
     def _shut_out(self) -> bool:
-        """Whether no key of its address is looked at just now."""
+        """Return whether no key of its address is looked at just now."""
         return self.hub.guard.delay(self.peer) > 0
 
     async def _put_off(self) -> bool:
@@ -246,7 +253,8 @@ class Phone:
         return False
 
     async def _greet(self, session_id: str | None, device: Device) -> None:
-        """Everything that a phone must know to be in step. What fails costs that part alone."""
+        """Send everything that a phone must know to be in step. A failed part costs that part
+        alone."""
         self.send(outgoing.connected(session_id, self.version))
         await self.guarded(self.send_lists())
         await self.guarded(self.send_commands(None))
@@ -256,7 +264,7 @@ class Phone:
         await self.guarded(self._send_ready())
 
     async def _send_news(self, device: Device) -> None:
-        """What runs, what is asked, and what it was not told of the ends of recipes."""
+        """Send what runs, what is asked, and the ends of recipes that it has not received."""
         news = self.hub.news
         told = news.told
         for shown in news.board.shown:
@@ -272,7 +280,7 @@ class Phone:
         self.send(await self.commands(directory))
 
     async def commands(self, directory: str | None) -> bytes:
-        """The message that says what may be run in a directory, and anywhere."""
+        """Build the message that lists what may be run in a directory, and anywhere."""
         offered = await self.hub.workshop.offer(directory)
         project, general = msgspec.to_builtins((offered.project, offered.general))
         return outgoing_tools.available_commands(directory, project, general, self.budget)
@@ -285,8 +293,11 @@ class Phone:
         self.told.add(lists.session_ids)
 
     async def _send_ready(self) -> None:
-        """A session on the phone's screen may have got its first words while it was away, or
-        since the lists were made."""
+        """Report the recent sessions as ready.
+
+        A session on the phone's screen may have got its first words while it was away, or since the
+        lists were made.
+        """
         if not self.legacy:
             listing = await self.hub.service.sessions_list(None, self.recents, None)
             for row in outgoing.recent(listing.sessions, self.recents):
@@ -317,8 +328,8 @@ class Phone:
                 await self.guarded(handle(self, message), getattr(message, "about", None))
 
     async def guarded(self, work: Awaitable[None], session_id: str | None = None) -> None:
-        """What is refused is said; what goes wrong is logged, and the phone stays. ``session_id``:
-        the session that it is about."""
+        """Do ``work``: send the phone a refusal, log a fault, and let the phone stay.
+        ``session_id``: the session that it is about."""
         holder = None
         try:
             await work

@@ -1,7 +1,7 @@
-"""All phones: what happens in the daemon goes to every one of them, what one asks for to it.
+"""The phones: events of the daemon go to every one of them, an answer to the one that asks.
 
-attend   events of runs → ``feed.run_events``; changes of sessions → lists for all
-serve    one phone, see ``connection``
+attend   events of runs → ``feed.run_events``; changes of sessions → lists for all serve    one
+phone, see ``connection``
 """
 
 from __future__ import annotations
@@ -69,19 +69,19 @@ class Hub:
 
     @property
     def channels(self) -> Channels:
-        """The live sessions; there are none before ``attend``."""
+        """Return the live sessions; there are none before ``attend``."""
         assert self._channels is not None
         return self._channels
 
     @property
     def news(self) -> RunEvents:
-        """What happens in runs; there is none before ``attend``."""
+        """Return the news of runs; there is none before ``attend``."""
         assert self._news is not None
         return self._news
 
     @property
     def board(self) -> RecipeBoard:
-        """The recipes that run."""
+        """Return the recipes that run."""
         return self.news.board
 
     async def attend(
@@ -106,7 +106,7 @@ class Hub:
         self._nursery.start_soon(work)
 
     def reached(self) -> None:
-        """Phones were told of one event more."""
+        """Note that phones were sent one event more."""
         for phone in self.phones:
             phone.was_told(self.news.told)
 
@@ -124,7 +124,7 @@ class Hub:
             phone.leave()
 
     def welcome(self, phone: Phone) -> None:
-        """A phone has shown its key: from here on it hears of everything."""
+        """Take a phone that has shown its key: from here on it gets everything."""
         if not phone.revoked:
             self.phones.add(phone)
             self._turnout.set()
@@ -142,8 +142,8 @@ class Hub:
             phone.send(make(phone))
 
     def command_event(self, event: CommandEvent) -> None:
-        """Tell the device that started a command of its output and its end; its start it is told
-        in answer to its request."""
+        """Send a command's output and end to the device that started it; that it started is the
+        answer to the request."""
         if isinstance(event, CommandOutput):
             for phone in self._of_command(event.command_session_id):
                 phone.command_output(event)
@@ -169,7 +169,7 @@ class Hub:
 
     @property
     def listens(self) -> bool:
-        """Whether a phone is here that says aloud what it is told."""
+        """Return whether a phone is here that speaks aloud what it is sent."""
         return any(self.aloud.speaks_to(phone.device) for phone in self.phones)
 
     def say(self, session_id: str, text: str, *, everywhere: bool) -> None:
@@ -181,11 +181,11 @@ class Hub:
         self.aloud.tell(hearing, session_id, text)
 
     def to_device(self, name: str) -> list[Phone]:
-        """The connections of a device."""
+        """Return the connections of a device."""
         return [phone for phone in self.phones if phone.device == name]
 
     def _cut(self, device: str) -> None:
-        """End a device's connections at once, whatever they are doing, and what it says."""
+        """End a device's connections at once, in the middle of any work, and its utterances."""
         self.utterances.revoked(device)
         self.aloud.wants(device, wanted=False)
         for phone in tuple(self._connections):
@@ -225,8 +225,10 @@ class Hub:
             self._show(outgoing.recent(await self._rows_of(others), MOST_ROWS), changed)
 
     def _show(self, rows: list[Session], changed: set[str]) -> None:
-        """Tell each phone of the sessions that it does not know, the oldest first; and of their
-        change those that wait for it. ``rows`` are newest first."""
+        """Send each phone the sessions that it does not know, the oldest first.
+
+        Phones that wait for a change of theirs get it. ``rows`` are newest first.
+        """
         by_id = {row.session_id: row for row in reversed(rows)}
         frames: dict[str, tuple[bytes, bytes]] = {}
         for phone in self.phones:

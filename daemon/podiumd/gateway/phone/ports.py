@@ -1,4 +1,4 @@
-"""What the feed and the voice see of a phone: where its messages go, and how it wants them."""
+"""The view of a phone for the feed and the voice: where its messages go, and how it wants them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Protocol
 
 
 class PhoneSettings(Protocol):
-    """How a phone wants its messages.
+    """Settings of a phone for its messages.
 
     ``version``: of the protocol. ``legacy``: it speaks none of the numbered versions. ``budget``:
     bytes that a frame may have. ``directory``: where an older app means what it sends without one.
@@ -19,12 +19,12 @@ class PhoneSettings(Protocol):
 
     @property
     def chains(self) -> bool:
-        """Whether it asks on where an answer is not complete."""
+        """Return whether it asks on where an answer is not complete."""
         ...
 
 
 class PhoneLink(PhoneSettings, Protocol):
-    """One connected phone. ``revoked``: its key was taken back, and nothing is sent any more."""
+    """A connected phone. ``revoked``: its key was taken back, and nothing is sent any more."""
 
     device: str
     revoked: bool

@@ -1,4 +1,4 @@
-"""What handlers of a phone's messages may use: the phone that asks, and what all phones share."""
+"""Services for the handlers of a phone's messages: the phone that asks, and what phones share."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ from podiumd.gateway.phone.workshop import Workshop
 
 
 class Services(Feeds, Protocol):
-    """What all phones share. ``commands_of``: which device started each command that runs."""
+    """The services that all phones share. ``commands_of``: which device started each command that
+    runs."""
 
     workshop: Workshop
     aloud: SpokenReplies
@@ -25,12 +26,12 @@ class Services(Feeds, Protocol):
 
     @property
     def news(self) -> RunEvents:
-        """What happens in runs."""
+        """Return the news of runs."""
         ...
 
     @property
     def board(self) -> RecipeBoard:
-        """The recipes that run."""
+        """Return the recipes that run."""
         ...
 
     def each(self, make: Callable[[PhoneLink], bytes]) -> None:
@@ -47,7 +48,7 @@ class ServedPhone(PhoneLink, Protocol):
 
     @property
     def hub(self) -> Services:
-        """What it shares with all phones."""
+        """Return what it shares with all phones."""
         ...
 
     async def send_lists(self) -> None:

@@ -1,4 +1,4 @@
-"""What phones can do beside talking to agents: commands, files, working trees, names."""
+"""Tools of phones beside talking to agents: commands, files, working trees, names."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ class Workshop(msgspec.Struct, frozen=True):
     home: str
 
     def at_home(self, path: str) -> str:
-        """The path with ``~`` for this person's home written out."""
+        """Return the path with ``~`` for this person's home written out."""
         return self.home + path[1:] if path == "~" or path.startswith("~/") else path
 
     async def offer(self, directory: str | None) -> Offered:
-        """What can be run in a directory; only what can be run anywhere where there is none."""
+        """List what can be run in a directory; without one, only what can be run anywhere."""
         if directory is not None:
             with suppress(BadPlace):  # a session outlives the directory it was in
                 return await self.commands.offer(directory)

@@ -1,1 +1,1 @@
-"""What the gateway answers over HTTP."""
+"""Routes of the gateway over HTTP."""

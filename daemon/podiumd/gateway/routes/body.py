@@ -18,7 +18,7 @@ T = TypeVar("T", bound=msgspec.Struct)
 
 
 def decoded(raw: bytes, struct: type[T], *, tolerant: bool = False) -> T:
-    """The body as ``struct``. A field that may be left out may be null or empty as well;
+    """Decode the body as ``struct``. A field that may be left out may be null or empty as well;
     ``tolerant``: it may have more fields.
 
     Raises:
@@ -31,8 +31,8 @@ def decoded(raw: bytes, struct: type[T], *, tolerant: bool = False) -> T:
 def made_out(
     message: dict[str, Any], struct: type[T], *, tolerant: bool = False, where: str = ""
 ) -> T:
-    """The same of an object; ``where`` comes before the names of its fields in what is told of
-    them. Raises ``InvalidParameter``."""
+    """Convert an object like ``decoded``; ``where`` comes before the names of its fields in
+    messages. Raises ``InvalidParameter``."""
     known = {field.encode_name: field for field in fields(struct)}
     unknown = next((name for name in message if name not in known), None)
     if unknown is not None and not tolerant:
@@ -46,7 +46,7 @@ def made_out(
             raise InvalidParameter(f"{where}{name}", words)
         if not field.required and (value is None or value == ""):
             continue
-        try:  # null is to leave a field out: that is not told of one that is there
+        try:  # null leaves a field out: the error of a given one does not name it
             values[field.name] = convert(value, field.type if value is None else _there(field.type))
         except ValueError as error:
             words = f"'{where}{name}': {error}."
@@ -55,7 +55,7 @@ def made_out(
 
 
 def _there(kind: Any) -> Any:
-    """The type of a field that is not null."""
+    """Return the type of a field that is not null."""
     if get_origin(kind) not in (Union, UnionType):
         return kind
     return reduce(or_, (one for one in get_args(kind) if one is not NoneType))

@@ -1,4 +1,4 @@
-"""Who may use a route: the bearer of a paired device's key, for as long as it is paired."""
+"""Access to routes: for the bearer of a paired device's key, for as long as it is paired."""
 
 from __future__ import annotations
 
@@ -28,11 +28,12 @@ class Door:
 
     @contextmanager
     def opened(self, request: Request) -> Iterator[Device]:
-        """The device that sent a request; what is done within ends when it is revoked, and it
-        counts as connected for so long.
+        """Open the door for the device that sent a request.
+
+        The work within ends when the device is revoked, and it counts as connected for so long.
 
         Raises ``Problem``: 401, the same for every fault of the key, or 429 while its address is
-        shut out, whatever the key.
+        shut out, even with a right key.
         """
         device = self._known(request)
         request.authenticated()
@@ -68,8 +69,8 @@ class Door:
 
 
 def refused() -> Problem:
-    """The one answer to whoever is not let in. ``success`` and ``error`` are what phone apps
-    read of an answer to an upload."""
+    """Return the one answer to a client that is not let in. ``success`` and ``error`` are what
+    phone apps read of an answer to an upload."""
     words = _NOT_AUTHENTICATED
     return Problem(401, "Not authenticated", words, CHALLENGE, success=False, error=words)
 

@@ -20,7 +20,7 @@ _ASKED: Final = {
 
 
 class MetricsRoute:
-    """What ``meters`` have counted, and what the service counts when it is asked."""
+    """The counts of ``meters``, and those that the service makes on request."""
 
     def __init__(self, service: Service, meters: Meters) -> None:
         self._service = service

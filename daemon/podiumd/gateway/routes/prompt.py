@@ -33,7 +33,7 @@ from podiumd.wire.runs import Turn
 from podiumd.wire.sessions import Delivery
 
 BODY_BYTES: Final = 8 * 1024 * 1024
-"""Of a request; a text of 1 MiB takes up to six times that in JSON's escapes."""
+"""Bytes of a request; a text of 1 MiB takes up to six times that in JSON's escapes."""
 
 LONGEST_WAIT_SECONDS: Final = 3600
 
@@ -44,7 +44,7 @@ _OF_RUN: Final = ("status", "exit", "cost_usd", "started_at", "ended_at")
 
 
 class Body(msgspec.Struct, frozen=True):
-    """What is asked. ``wait``: for the answer (true), or for at most so many seconds."""
+    """The body of a prompt. ``wait``: for the answer (true), or for at most so many seconds."""
 
     text: Words | None = None
     session_id: Id | None = None
@@ -56,14 +56,15 @@ class Body(msgspec.Struct, frozen=True):
 
     @property
     def seconds(self) -> float:
-        """How long the answer is waited for."""
+        """Return how many seconds to wait for the answer."""
         if isinstance(self.wait, bool):
             return float(LONGEST_WAIT_SECONDS if self.wait else 0)
         return self.wait
 
 
 class Answer(msgspec.Struct, frozen=True, kw_only=True):
-    """Where words went, or the recipe that was started; ``heard`` is what a recording said."""
+    """The destination of words, or the recipe that was started; ``heard`` is the text of a
+    recording."""
 
     session_id: str | None
     turn_id: str | UnsetType | None = UNSET
@@ -83,7 +84,7 @@ class PromptRoute:
         self._locks: WeakValueDictionary[str, trio.Lock] = WeakValueDictionary()
 
     async def __call__(self, request: Request, device: str) -> Response:
-        """Raises ``Problem``, ``PodiumError``."""
+        """Answer a request. Raises ``Problem``, ``PodiumError``."""
         token = _token(request, device)
         try:
             if _is_form(request):
@@ -99,8 +100,10 @@ class PromptRoute:
         return await self._answer(request, went, seconds)
 
     async def _form(self, form: Form, device: str, token: str | None) -> tuple[Answer, float]:
-        """Do what a form asks; what is said in its recording follows its ``text``. Returns where
-        it went, and how long the answer is waited for."""
+        """Do what a form asks; the words of its recording follow its ``text``.
+
+        Returns where it went, and how long the answer is waited for.
+        """
         body = made_out(fields_of(form), Body)
         if form.file is None:
             return await self._checked(body, token), body.seconds
@@ -117,8 +120,8 @@ class PromptRoute:
         return replace(went, heard=said), body.seconds
 
     async def _before(self, token: str) -> Answer | None:
-        """Where words went that another daemon read in a recording under this token: it would be
-        chance if they were read the same way again."""
+        """Return where words went that another daemon read in a recording under this token: it
+        would be chance if they were read the same way again."""
         if self._spoken.knows(token):
             return None
         used = await self._tokens.token("sessions.prompt", token)
@@ -135,7 +138,7 @@ class PromptRoute:
         return await self._do(body, token)
 
     async def _do(self, body: Body, token: str | None) -> Answer:
-        """What is asked, once. The daemon knows its tokens by method, and a key is for either."""
+        """Do the request once. The daemon knows its tokens by method, and a key is for either."""
         do, other = self._prompt, "runs.start"
         if body.recipe is not None:
             do, other = self._recipe, "sessions.prompt"
@@ -186,7 +189,7 @@ class PromptRoute:
         return Answer(session_id=run.session_id, run_id=run.run_id, delivery="started")
 
     async def _place_of_text(self, body: Body, where: str) -> str:
-        """The one parameter of the recipe that the text is for."""
+        """Return the one parameter of the recipe that the text is for."""
         recipe = await self._service.recipes.get(str(body.recipe), where)
         texts = texts_left(recipe, body.params)
         if len(texts) == 1:
@@ -199,7 +202,7 @@ class PromptRoute:
         raise InvalidParameter("text", words)
 
     async def _answer(self, request: Request, went: Answer, seconds: float) -> Response:
-        """200 with what it came to, or 202 where it goes on; at once when nobody waits any more."""
+        """Answer 200 with the result, or 202 where it goes on; at once when the client has gone."""
         told, run_id = msgspec.to_builtins(went), went.run_id
         if went.uuid is not UNSET:
             return await self._answer_of_phase(request, went, went.uuid, seconds)
@@ -219,8 +222,8 @@ class PromptRoute:
     async def _answer_of_phase(
         self, request: Request, went: Answer, words: str, seconds: float
     ) -> Response:
-        """What the agent of a conversation's phase says to it, or 202 where it is still at it.
-        ``words`` names what was said."""
+        """Answer with the words of a phase's agent, or 202 where it is still at it. ``words`` names
+        the message to it."""
         turn: Turn | None = None
 
         async def wait() -> None:
@@ -243,7 +246,7 @@ def _used_before() -> InvalidParameter:
 
 
 def _is_form(request: Request) -> bool:
-    """Whether a request has a form for its body, and no JSON. Raises ``Problem``."""
+    """Return whether a request has a form for its body, and no JSON. Raises ``Problem``."""
     kind = media_type(request)
     if kind not in (FORM, "application/json"):
         got = f"not {kind[:100]}" if kind else "and say so in Content-Type"
@@ -252,7 +255,7 @@ def _is_form(request: Request) -> bool:
 
 
 def _token(request: Request, device: str) -> str | None:
-    """The client token of an ``Idempotency-Key``: each device has its own."""
+    """Return the client token of an ``Idempotency-Key``: each device has its own."""
     key = request.headers.get("idempotency-key")
     if key is None:
         return None

@@ -22,7 +22,7 @@ _SWITCHES: Final = {"true": True, "false": False}
 
 
 def fields_of(form: Form) -> dict[str, Any]:
-    """The fields as the JSON of a prompt would have them. Raises ``InvalidParameter``."""
+    """Return the fields as the JSON of a prompt would have them. Raises ``InvalidParameter``."""
     fields: dict[str, Any] = {n: text for n, text in form.fields.items() if n != "language"}
     wait = fields.get("wait")
     if wait in _SWITCHES:
@@ -39,7 +39,7 @@ def fields_of(form: Form) -> dict[str, Any]:
 
 
 def texts_left(recipe: Recipe, given: Mapping[str, Any]) -> list[str]:
-    """The parameters of text that a recipe has and that are not given."""
+    """Return the parameters of text that a recipe has and that are not given."""
     return [n for n, param in recipe.params.items() if param.type == "string" and n not in given]
 
 
@@ -51,16 +51,17 @@ class Spoken:
         self._known: OrderedDict[str, tuple[bytes, str]] = OrderedDict()
 
     def knows(self, token: str) -> bool:
-        """Whether a recording came under this token since the daemon began."""
+        """Return whether a recording came under this token, of the last ``MOST_KNOWN`` of this
+        daemon."""
         return token in self._known
 
     async def words(
         self, form: Form, file: File, device: str, session_id: str | None, token: str | None
     ) -> str:
-        """What is said in a form's recording.
+        """Return the words of a form's recording.
 
         Raises:
-            Problem: it cannot be read, or nothing is said in it (422).
+            Problem: it cannot be read, or there are no words in it (422).
             InvalidParameter: the token came with another recording before.
         """
         digest = hashlib.sha256(file.data).digest()

@@ -54,7 +54,7 @@ class Routes:
         self._routes = routes
 
     async def handle(self, request: Request) -> Answer:
-        """Answer one request. Raises ``Problem``; nothing of the daemon is told without a key."""
+        """Answer one request. Raises ``Problem``; reveal nothing of the daemon without a key."""
         if request.path == HEALTH:
             return _health(request)
         with self._door.opened(request) as device:
@@ -94,7 +94,7 @@ def _wrong_method(path: str, *methods: str) -> Problem:
 
 
 def problem_of(refusal: PodiumError) -> Problem:
-    """A refusal of the daemon as a problem; its data are members of it."""
+    """Return a refusal of the daemon as a problem; its data are members of it."""
     status = STATUS.get(type(refusal), 500)
     headers: tuple[tuple[str, str], ...] = ()
     if isinstance(refusal, Overloaded):
@@ -106,5 +106,5 @@ def problem_of(refusal: PodiumError) -> Problem:
 
 
 def json_response(status: int, value: object) -> Response:
-    """An answer in JSON."""
+    """Return an answer in JSON."""
     return Response(status, msgspec.json.encode(value))

@@ -40,7 +40,7 @@ STATUS: Final[dict[type[ProjectError], int]] = {
 
 
 class Upload(msgspec.Struct, frozen=True):
-    """What is sent; more fields may be."""
+    """An uploaded file; more fields may be."""
 
     filename: str
     content: str
@@ -55,7 +55,8 @@ class UploadRoute:
         self._large = trio.Semaphore(LARGE_AT_ONCE)
 
     async def __call__(self, request: Request, _device: str) -> Response:
-        """Raises ``Problem``, with ``success`` and ``error`` as the apps read them."""
+        """Store an upload. Raises ``Problem``, with ``success`` and ``error`` as the apps read
+        them."""
         try:
             return await self._store(request)
         except InvalidParameter as refusal:
@@ -79,7 +80,7 @@ class UploadRoute:
 
 
 def _may_be_large(request: Request) -> bool:
-    """A body without a declared length may become anything."""
+    """Return whether a body may be large; one without a declared length may become anything."""
     length = request.headers.get("content-length")
     return length is None or int(length) > SMALL_BYTES
 

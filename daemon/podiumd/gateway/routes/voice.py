@@ -21,7 +21,7 @@ from podiumd.speech.words.languages import code_of
 from podiumd.wording import quoted
 
 FILE_BYTES: Final = 25 * 1024 * 1024
-"""Of a recording, as OpenAI's servers have it: an hour of speech that is compressed."""
+"""Bytes of a recording, as OpenAI's servers have it: an hour of speech that is compressed."""
 
 AT_ONCE: Final = 2
 """Recordings in memory, while they arrive."""
@@ -30,7 +30,7 @@ LONGEST_LANGUAGE: Final = 16
 
 _FIELDS: Final = frozenset({"language", "response_format", "session_id"})
 _IGNORED: Final = frozenset({"model", "prompt", "temperature"})
-"""What clients of OpenAI's servers send as well; the model is the daemon's."""
+"""Fields that clients of OpenAI's servers send as well; the model is the daemon's."""
 _RAW: Final = ("pcm", "raw")
 _STATUS: Final = {
     "too_big": 413,
@@ -51,10 +51,10 @@ class Recordings:
 
     @asynccontextmanager
     async def arriving(self, request: Request) -> AsyncIterator[Form]:
-        """The form of a request, which may hold a recording; few are in memory at a time.
+        """Read the form of a request, which may hold a recording; few are in memory at a time.
 
-        Raises ``Problem``: 503, before the body is read, where no speech can be read at all;
-        what ``read_form`` raises.
+        Raises ``Problem``: 503, before the body is read, where no speech can be read at all; what
+        ``read_form`` raises.
         """
         try:
             self._voice.speech.check()
@@ -66,7 +66,7 @@ class Recordings:
     async def text_of(
         self, file: File, device: str, language: str | None, session_id: str | None
     ) -> Transcript:
-        """What is said in a recording. Raises ``Problem``, ``NotFound`` for the session."""
+        """Transcribe a recording. Raises ``Problem``, ``NotFound`` for the session."""
         suffix = file.filename.rpartition(".")[2].lower() if "." in file.filename else ""
         raw = suffix in _RAW or file.content_type == "audio/l16"
         try:
@@ -90,7 +90,7 @@ class TranscriptionRoute:
         self._recordings = recordings
 
     async def __call__(self, request: Request, device: str) -> Response:
-        """Raises ``Problem``, ``PodiumError``."""
+        """Transcribe a recording in a form. Raises ``Problem``, ``PodiumError``."""
         kind = media_type(request)
         if kind != FORM:
             raise Problem(415, detail=f"Send {FORM}, with the recording in 'file'.")
@@ -111,7 +111,7 @@ class TranscriptionRoute:
 
 
 def language_of(form: Form) -> str | None:
-    """The language that a form names. Raises ``InvalidParameter``."""
+    """Return the language that a form names. Raises ``InvalidParameter``."""
     language = form.fields.get("language") or None
     if language is None:
         return None

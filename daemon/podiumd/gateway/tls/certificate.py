@@ -1,10 +1,10 @@
 """TLS of the gateway: a certificate of this machine's own making, or the person's files.
 
-``tls = "auto"`` keeps one in STATE/tls: ``gateway.pem`` holds key and certificate together, so
-that they never belong to different ones; ``certificate.pem`` is the certificate alone, to give to
-a phone. It is made anew only when it has less than RENEW_DAYS left at a start, or when a person
-has deleted ``gateway.pem``: each new one has to be trusted on each phone again, so a changed
-address alone is told and no reason. All here blocks for milliseconds and belongs in a thread.
+``tls = "auto"`` keeps one in STATE/tls: ``gateway.pem`` holds key and certificate together, so that
+they never belong to different ones; ``certificate.pem`` is the certificate alone, to give to a
+phone. It is made anew only when it has less than RENEW_DAYS left at a start, or when a person has
+deleted ``gateway.pem``: each new one has to be trusted on each phone again, so a changed address
+alone is reported and no reason. All here blocks for milliseconds and belongs in a thread.
 """
 
 from __future__ import annotations
@@ -40,10 +40,10 @@ class CertificateError(Exception):
 
 
 class Tls(msgspec.Struct, frozen=True):
-    """What the listener needs, and what people are told.
+    """TLS for the listener, and what people see of it.
 
     ``fingerprint``: SHA-256 of the certificate, hex pairs with colons. ``file``: the certificate
-    alone. ``made_here``: nobody but this machine vouches for it. ``notes``: sentences to log.
+    alone. ``made_here``: only this machine vouches for it. ``notes``: sentences to log.
     """
 
     context: ssl.SSLContext
@@ -76,7 +76,7 @@ def make_tls(
 
 
 def _wanted(called: Iterable[str]) -> tuple[str, ...]:
-    """Every name and address for a certificate, written as certificates write them."""
+    """List every name and address for a certificate, written as certificates write them."""
     found = []
     for name in (*called, *_LOOPBACK):
         try:

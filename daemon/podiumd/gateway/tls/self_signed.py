@@ -75,22 +75,22 @@ def make(names: Sequence[str], now: datetime) -> tuple[bytes, x509.Certificate]:
 
 
 def load(data: bytes) -> x509.Certificate:
-    """The first certificate of a PEM text, whatever else is in it; raises ValueError."""
+    """Load the first certificate of a PEM text, with anything else in it; raises ValueError."""
     return x509.load_pem_x509_certificate(data)
 
 
 def pem(certificate: x509.Certificate) -> bytes:
-    """The certificate as PEM."""
+    """Encode the certificate as PEM."""
     return certificate.public_bytes(serialization.Encoding.PEM)
 
 
 def fingerprint(certificate: x509.Certificate) -> str:
-    """Its SHA-256 as hex pairs with colons, as phones and browsers show it."""
+    """Return its SHA-256 as hex pairs with colons, as phones and browsers show it."""
     return certificate.fingerprint(hashes.SHA256()).hex(":").upper()
 
 
 def names_in(certificate: x509.Certificate) -> list[str]:
-    """The names and addresses that it is for."""
+    """Return the names and addresses that it is for."""
     try:
         found = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
     except x509.ExtensionNotFound:
@@ -107,7 +107,7 @@ def _called(name: str) -> x509.GeneralName:
 
 
 def _limited_to(name: str) -> x509.GeneralName:
-    """The name as a limit: an address alone, a name with those below it."""
+    """Return the name as a limit: an address alone, a name with those below it."""
     try:
         return x509.IPAddress(ipaddress.ip_network(name))
     except ValueError:

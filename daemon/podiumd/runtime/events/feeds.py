@@ -1,8 +1,8 @@
-"""Feeds of events: what is stored comes first, then what happens, without hole or repeat.
+"""Feeds of events: stored ones come first, then new ones, without hole or repeat.
 
 A follower may be as slow as it likes: when its queue overflows it is sent back to the store and
-reads on from its cursor. What is transient is made up for: who follows one run is told the words
-of agents (``turn.output``) in their place, as far as they are kept, and of snapshots there are new
+reads on from its cursor. Transient events are made up for: a follower of one run gets the words of
+agents (``turn.output``) in their place, as far as they are kept, and new snapshots in place of lost
 ones.
 """
 
@@ -27,11 +27,11 @@ PAGE = 256
 """Facts read from the store at a time."""
 
 _EVENTS_TOGETHER = 64
-"""Told without a pause; then the others have their turn."""
+"""Events sent without a pause; then the others have their turn."""
 
 
 async def run_page(store: Store, run_id: str, after: int, limit: int) -> list[StoredFact]:
-    """The next facts of a run; ones that cannot be read are passed over."""
+    """Read the next facts of a run; unreadable ones are passed over."""
     page: list[StoredFact] | None = None
     while page is None:
         try:
@@ -45,8 +45,8 @@ async def run_page(store: Store, run_id: str, after: int, limit: int) -> list[St
 class Feed(ABC):
     """Events after ``start``. Iterate it: it ends when the daemon stops, or by itself.
 
-    Whoever can take events at any moment is handed them by the bus (``hand_to``) while the
-    iteration waits: there is no task to wake for each of many followers.
+    The bus hands events (``hand_to``) directly to a receiver that can take them at any moment,
+    while the iteration waits: there is no task to wake for each of many followers.
     """
 
     about = ""
@@ -95,7 +95,7 @@ class Feed(ABC):
         return event
 
     async def _advance(self) -> Event | None:
-        """One step: the next event if there is one, else a look for more."""
+        """Take one step: return the next event if there is one, else look for more."""
         follower = self._follower
         if self._fault is not None:
             raise self._fault
@@ -105,7 +105,8 @@ class Feed(ABC):
             return self._earlier(self._page[0]) or await self._tell(Heard(self._page.popleft()))
         if follower.lagged:
             follower.lagged = False
-            # What was told while a page was read and is not stored is not on the next page.
+            # Events that were sent while a page was read and are not stored are not on the next
+            # page.
             follower.missed |= any(isinstance(item, Output) for item in follower.queue)
             follower.queue.clear()
             try:
@@ -135,11 +136,11 @@ class Feed(ABC):
         return None
 
     def _hand(self, burst: Burst) -> bool:
-        """Hand over what happened, if it can be told as it stands; whether it was.
+        """Hand over new events, if they can be sent directly; return whether they were.
 
-        While the iteration waits all of before is told; of a fact that was read from the store
-        before the bus told it the cursor knows. The last one never comes this way: the run has to
-        be read for it.
+        While the iteration waits all earlier events are sent; the cursor identifies a fact that was
+        read from the store before the bus published it. The last fact never comes this way: the run
+        has to be read for it.
         """
         assert self._take is not None
         facts = burst.facts
@@ -163,31 +164,31 @@ class Feed(ABC):
         return await heard.event(self._store)
 
     def _earlier(self, item: StoredFact | Item | None) -> Event | None:
-        """What was told before this item (``None``: before now) and is told here first."""
+        """Return an earlier event to send first; ``item`` is the next (``None``: now)."""
         return None
 
     def _is_new(self, item: Output) -> bool:
-        """Whether an output was not told yet."""
+        """Return whether an output was not sent yet."""
         return True
 
     @abstractmethod
     async def _read(self) -> list[StoredFact]:
-        """The next page after the cursor."""
+        """Read the next page after the cursor."""
 
     @abstractmethod
     def _cursor(self, stored: StoredFact) -> int:
-        """Where in the feed a fact stands."""
+        """Return the position of a fact in the feed."""
 
     @abstractmethod
     def _is_last(self, stored: StoredFact) -> bool:
-        """Whether nothing can come after this fact."""
+        """Return whether nothing can come after this fact."""
 
 
 class RunFeed(Feed):
-    """Every event of one run after ``start`` (its ``seq``), ending after ``run.ended``.
+    """Feed of every event of one run after ``start`` (its ``seq``), ending after ``run.ended``.
 
-    Of what its turns tell, what comes after number ``told`` of ``recent``; ``again``: with what a
-    daemon before this one may have told already.
+    It includes the output of its turns after number ``told`` of ``recent``; ``again``: with output
+    that a daemon before this one may have sent already.
     """
 
     def __init__(
@@ -230,7 +231,7 @@ class RunFeed(Feed):
         row = await self._store.run(self._run_id)
         page = await run_page(self._store, self._run_id, self._at, PAGE)
         if not page and row is not None and row.status == "ended":
-            self._over = True  # its end was told before, or cannot be read
+            self._over = True  # its end was sent before, or cannot be read
         return page
 
     def _cursor(self, stored: StoredFact) -> int:

@@ -18,22 +18,24 @@ from podiumd.wire.event import SNAPSHOT, Event
 
 
 class Following:
-    """What followers are given."""
+    """Access to events for followers."""
 
     def __init__(self, context: Context, runs: Runs) -> None:
         self._context = context
         self._runs = runs
 
     async def page(self, run_id: str, after_seq: int, limit: int) -> tuple[list[Event], int]:
-        """A page of a run's stored events, and the next ``after_seq``. Raises ``NotFound``."""
+        """Read a page of a run's stored events, and the next ``after_seq``. Raises ``NotFound``."""
         run_id = await self._runs.resolve(run_id)
         page = await run_page(self._context.store, run_id, after_seq, limit)
         events: list[Event] = [await to_event(self._context.store, stored) for stored in page]
         return events, page[-1].seq if page else after_seq
 
     async def told(self, run_id: str, after_seq: int, limit: int) -> Told:
-        """A page of a run with what its turns told in between, as far as that is kept; the next
-        ``after_seq``, and the number of the last output."""
+        """Read a page of a run with its turns' output in between, as far as that is kept.
+
+        Returns with it the next ``after_seq``, and the number of the last output.
+        """
         run_id = await self._runs.resolve(run_id)
         stored, next_seq = await self.page(run_id, after_seq, limit)
         events, told = [], self._context.bus.recent.before(run_id, after_seq)
@@ -48,8 +50,10 @@ class Following:
     async def run(
         self, run_id: str, after_seq: int, told: int | None = None
     ) -> AsyncIterator[RunFeed]:
-        """Every event of a run after ``after_seq``, and of what its turns tell what comes after
-        number ``told``; ``None``: what is said from now on. Entering raises ``NotFound``."""
+        """Open a feed of a run after ``after_seq``. Entering raises ``NotFound``.
+
+        It includes the output of its turns after number ``told``; ``None``: from now on.
+        """
         run_id = await self._runs.resolve(run_id)
         bus, again = self._context.bus, told is not None
         with bus.follow(Wish(run_id, again=again)) as follower:
@@ -62,7 +66,7 @@ class Following:
     async def all(
         self, types: frozenset[str] | None, after: int | None
     ) -> AsyncIterator[GlobalFeed]:
-        """Every event of the wanted types after a position, or from now on."""
+        """Open a feed of the wanted types after a position, or from now on."""
         with self._context.bus.follow(Wish(types=types)) as follower:
             start = await self._context.store.last_pos() if after is None else after
             present = self._snapshots if types is None or SNAPSHOT in types else list
@@ -70,12 +74,12 @@ class Following:
             yield GlobalFeed(self._context.store, follower, types, start, present, behind=behind)
 
     async def ended_recipes(self, after: int, until: int, limit: int) -> list[Event]:
-        """The newest ends of recipes in a range of positions, the oldest of them first."""
+        """List the newest ends of recipes in a range of positions, the oldest of them first."""
         store = self._context.store
         page = await store.ended_recipes(after, until, limit)
         return [await to_event(store, each) for each in page]
 
     def _snapshots(self, run_id: str | None = None) -> list[Event]:
-        """Where the conversations of all runs stand just now, or that of one."""
+        """Build snapshots of the conversations of all runs just now, or of one."""
         live = [actor.state for actor in self._runs.live if run_id in (None, actor.run_id)]
         return snapshots.present(live, self._context.clock.now())

@@ -1,8 +1,9 @@
-"""``[notify] command``: a program of the person's own is told what needs them, or is over.
+"""``[notify] command``: a program of the person's own that is called when a run needs them, or is
+over.
 
-It gets the event as one line of JSON on its standard input. What was told is stored after the
-program has ended, so a daemon that is killed meanwhile tells it again: at least once, never not.
-A program that fails is not tried again: that stands in the log.
+It gets the event as one line of JSON on its standard input. The position is stored after the
+program has ended, so a daemon that is killed meanwhile calls it again: at least once, never not. A
+program that fails is not tried again: the log has that.
 """
 
 from __future__ import annotations
@@ -24,20 +25,21 @@ from podiumd.tools.process.run_command import run_command
 from podiumd.wire.event import Event
 
 TYPES: Final = frozenset({"question.opened", "run.parked", "run.ended", "tool.used"})
-"""Of the tools that agents use, ``notify`` alone is news."""
+"""Events that are news; of the tools that agents use, ``notify`` alone is."""
 
 SECONDS: Final = 30.0
 """How long the program may take; it is ended then."""
 
 NEWS_FOR: Final = timedelta(days=1)
-"""What is older is news no more: the daemon was away, or nobody wanted to be told."""
+"""Age up to which an event is news: with an older one the daemon was away, or no program was
+set."""
 
 _SETTING: Final = "notify.told"
 _OUTPUT_BYTES: Final = 64 * 1024
 
 
 class Events(Protocol):
-    """Where events come from (``runtime.service.Service``)."""
+    """Source of events (``runtime.service.Service``)."""
 
     def subscribe(
         self, types: frozenset[str] | None, after: int | None
@@ -51,10 +53,10 @@ async def notify(
     *,
     task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED,
 ) -> None:
-    """Tell the program that ``command`` names at that moment, until the daemon stops.
+    """Call the program that ``command`` names at that moment, until the daemon stops.
 
-    Started once everything that is stored from there on will be told.
-    Where the store cannot be used any more it tells no more, and says so in the log.
+    Started once every event that is stored from there on will be sent. Where the store cannot be
+    used any more it sends no more, and logs that.
     """
     try:
         async with events.subscribe(TYPES, await _told(context, command())) as feed:
@@ -69,15 +71,15 @@ async def notify(
 
 async def _see_to(context: Context, argv: tuple[str, ...], event: Event) -> None:
     if isinstance(event.fact, f.ToolUsed) and not _notifies(event.fact):
-        return  # many a one: not each is worth a note of how far everything was told
+        return  # frequent: not each is worth a note of how far events were sent
     if _is_news(event, context.clock.wall()):
         await _tell(context, argv, event)
-    with suppress(StoreError):  # the disk is full: the next daemon may tell it once more
+    with suppress(StoreError):  # the disk is full: the next daemon may send it once more
         await context.store.set_setting(_SETTING, b"%d" % event.pos)
 
 
 async def _told(context: Context, argv: tuple[str, ...]) -> int:
-    """Up to where everything was told. Who has just asked to be told hears what comes now."""
+    """Return up to where everything was sent; a new command gets events from now on."""
     store = context.store
     if argv and (stored := await store.setting(_SETTING)) is not None:
         return int(stored)
@@ -90,7 +92,7 @@ async def _told(context: Context, argv: tuple[str, ...]) -> int:
 def _is_news(event: Event, now: datetime) -> bool:
     if datetime.fromisoformat(event.at) < now - NEWS_FOR:
         return False
-    # Who sends a prompt waits for its end, and sees it.
+    # The sender of a prompt waits for its end, and sees it.
     return event.run is None or event.run.kind == "recipe"
 
 

@@ -1,1 +1,1 @@
-"""How work gets in: recipes, prompts, words to a conversation."""
+"""The intake of work: recipes, prompts, words to a conversation."""

@@ -1,4 +1,4 @@
-"""Where a recipe may start that means to leave commits."""
+"""The places where a recipe may start that is to leave commits."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ UNUSUAL_PLACE = "unusual-place"
 def check_place(
     recipe: Recipe, where: str, top: str | None, *, anyway: bool, home: str | None = None
 ) -> None:
-    """Refuse a recipe that commits where it cannot, or where hardly anybody means it to.
+    """Refuse a recipe that commits where it cannot, or where it is rarely meant to.
 
     ``top`` is the working tree that ``where`` lies in. Where it is the whole home or the whole
-    disk, the person says so once more (``anyway``).
+    disk, the person must confirm it (``anyway``).
 
     Raises:
-        Refused: ``data.what`` says which of the two.
+        Refused: ``data.what`` names which of the two.
     """
     if not recipe.commits:
         return

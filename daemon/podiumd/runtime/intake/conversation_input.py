@@ -1,4 +1,4 @@
-"""A person's words to a conversation: they go to the agent of its phase, whatever it is at."""
+"""The words of a person to a conversation: they go to the agent of its phase at any moment."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ TAKEN_SECONDS = 1.0
 
 
 async def say(actor: RunActor, text: str, name: str, token: Token | None) -> Went:
-    """Say something to the phase that a run is in; ``name`` is the uuid of the words.
+    """Send words to the phase that a run is in; ``name`` is their uuid.
 
-    Where a turn runs they go into it, else they are the next prompt: as ``sessions.prompt`` tells
+    Where a turn runs they go into it, else they are the next prompt: as ``sessions.prompt`` reports
     it. They are stored when this returns.
 
     Raises:
@@ -48,7 +48,7 @@ async def say(actor: RunActor, text: str, name: str, token: Token | None) -> Wen
 
 
 def _is_known(name: str, state: RunState) -> bool:
-    """Whether it is known where the words go: into the running turn, or after it."""
+    """Return whether it is known where the words go: into the running turn, or after it."""
     if state.exit is not None or _turn_of(name, state) is not None or _has_left(name, state):
         return True
     return state.turn is not None and any(said.uuid == name for said in state.messages)
@@ -69,7 +69,7 @@ def _carried(state: RunState) -> tuple[str, ...]:
 
 
 def _turn_of(name: str, state: RunState) -> str | None:
-    """The running turn, if it has the words."""
+    """Return the running turn, if it has the words."""
     if state.turn is None:
         return None
     waiting = [steer for steer in state.steers if steer.uuid == name]
@@ -80,14 +80,14 @@ def _turn_of(name: str, state: RunState) -> str | None:
 async def before(
     store: Store, actor: RunActor | None, run_id: str, name: str, found: heard.Words
 ) -> Went:
-    """Where words went that were said once, by what was ``found`` of them."""
+    """Report where earlier words went, by what was ``found`` of them."""
     steered = found.steered
     if found.turn_id is not None:
         return _told(run_id, found.session_id, name, found.turn_id, steered=steered)
     state = None if actor is None else actor.state
     if state is None:  # the run ended before any turn had them
         loaded = await load(store, run_id)
-        assert loaded is not None  # it has the fact that they were heard
+        assert loaded is not None  # it has the fact of their receipt
         state = loaded.state
     return _told(run_id, state.session_id, name, talk.carrier(state, name), steered=steered)
 
@@ -99,10 +99,9 @@ async def answered(
     name: str,
     found: heard.Words | None = None,
 ) -> Turn:
-    """The turn that had the words, once it is over; the run's last one if none had them.
-    ``found``: what was found of them before.
+    """Wait for the turn that had the words, once it is over; else the run's last one.
 
-    Raises ``NotFound`` where the run never heard them.
+    ``found``: what was found of them before. Raises ``NotFound`` where the run never received them.
     """
     while True:
         found = await heard.find(store, run_id, name, found)
@@ -121,7 +120,7 @@ def _is_heard(name: str, state: RunState) -> bool:
 
 
 def _has_left(name: str, state: RunState) -> bool:
-    """Whether the words do not wait any more."""
+    """Return whether the words do not wait any more."""
     return all(steer.uuid != name for steer in state.steers)
 
 

@@ -48,9 +48,12 @@ class _Plan(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Sent(msgspec.Struct, frozen=True):
-    """Where a prompt went (the result of ``sessions.prompt``). ``actor`` is the run of its own,
-    ``None`` where it went into another. ``words``: a conversation heard it, under this uuid;
-    ``found`` is what is known of them already. ``turn``: it is over, and waited for."""
+    """The destination of a prompt (the result of ``sessions.prompt``). ``actor`` is the run of its
+    own, ``None`` where it went into another.
+
+    ``words``: a conversation received it, under this uuid; ``found`` is what is known of them
+    already. ``turn``: it is over, and waited for.
+    """
 
     went: Went
     actor: RunActor | None = None
@@ -137,15 +140,17 @@ class Prompting:
         return Sent(where_it_went(actor.state, waits=waits), actor)
 
     def _hearing(self, request: SendPrompt) -> RunActor | None:
-        """The run whose conversation a prompt is a part of."""
+        """Find the run whose conversation a prompt is a part of."""
         if request.session_id is None or request.fork or request.take_over:
             return None
         actor = self._runs.get(self._session_locks.owner(request.session_id) or "")
         return actor if actor is not None and actor.state.hears else None
 
     async def _say(self, owner: RunActor, text: str, token: Token | None) -> Sent | None:
-        """Words for the phase of a conversation; ``None`` if that has just ended: whoever speaks
-        then sends a prompt of their own."""
+        """Send words to the phase of a conversation; ``None`` if that has just ended.
+
+        The client then sends a prompt of its own.
+        """
         name = words_uuid(owner.run_id, token)
         try:
             return Sent(await conversation_input.say(owner, text, name, token), None, name)
@@ -156,7 +161,7 @@ class Prompting:
         return None
 
     async def sent_before(self, run_id: str, session_id: str, token: Token, *, wait: bool) -> Sent:
-        """What a client token has sent before, and where it went."""
+        """Find what a client token has sent before, and where it went."""
         actor = self._runs.get(run_id)
         name = words_uuid(run_id, token)
         store = self._context.store
@@ -173,7 +178,7 @@ class Prompting:
         return Sent(where_it_went(actor.state), actor)
 
     async def outcome(self, sent: Sent) -> Went | Turn:
-        """What is told to who waits: the turn that the prompt was for, once it is over."""
+        """Wait for the turn that the prompt was for, and return it."""
         if sent.words is not None:
             return await self.answered(sent.went.run_id, sent.words, sent.found)
         if sent.turn is not None:
@@ -181,16 +186,15 @@ class Prompting:
         return sent.went if sent.actor is None else await ended_turn(sent.actor)
 
     async def answered(self, run_id: str, words: str, found: heard.Words | None = None) -> Turn:
-        """The turn that had these words to a conversation, once it is over; ``found`` is what is
-        known of them already.
+        """Wait for the turn that had these words to a conversation, and return it.
 
-        Raises ``NotFound``.
+        ``found`` is what is known of them already. Raises ``NotFound``.
         """
         actor = self._runs.get(run_id)
         return await conversation_input.answered(self._context.store, actor, run_id, words, found)
 
     async def past(self, run_id: str) -> Turn:
-        """The turn of a prompt whose run is over. Raises ``NotFound``."""
+        """Return the turn of a prompt whose run is over. Raises ``NotFound``."""
         return turn_view(await self._past(run_id))
 
     async def _past(self, run_id: str) -> RunState:
@@ -222,7 +226,7 @@ class Prompting:
         return _Plan(session_id=known.session_id, agent=agent, working_directory=where)
 
     async def _owner(self, request: SendPrompt, run_id: str) -> RunActor | None:
-        """The run of ours that holds the session; a foreign holder is waited for, or refused."""
+        """Find our run that holds the session; a foreign holder is waited for, or refused."""
         assert request.session_id is not None
         owner = self._session_locks.owner(request.session_id)
         if owner is not None:
@@ -283,13 +287,13 @@ class Prompting:
         return _steered(owner.run_id, owner.state.session_id, turn_id, state)
 
     async def _steered_before(self, run_id: str, session_id: str, name: str) -> Went | None:
-        """Where words went that were sent into a run before; ``None`` if they were not."""
+        """Find where words went that were sent into a run before; ``None`` if they were not."""
         found = await heard.steered(self._context.store, run_id, name)
         if found is None:
             return None
         turn_id, state = found
         actor = self._runs.get(run_id)
-        if state is None:  # whoever sent them has not waited for it
+        if state is None:  # their sender has not waited for it
             state = "too_late" if actor is None else await _taken(actor, name)
         return _steered(run_id, session_id, turn_id, state)
 
@@ -324,7 +328,7 @@ def _require_mode(name: str, agent: Agent, mode: str | None) -> None:
 
 
 def _is_for_its_turn(owner: RunActor, if_busy: str) -> bool:
-    """Whether words for a held session go to the run that holds it, as words into its turn."""
+    """Return whether words for a held session go to the holding run, as words into its turn."""
     state = owner.state
     if if_busy == "deliver":
         of_recipe = state.start.kind == "recipe" and state.exit is None
@@ -341,7 +345,7 @@ async def _stop(owner: RunActor) -> None:
 
 
 def _stands_still(owner: RunActor) -> bool:
-    """Whether a run waits for a person, and no agent of it lives."""
+    """Return whether a run waits for a person, and no agent of it lives."""
     state = owner.state
     return state.turn is None and state.status in ("waiting", "paused")
 
@@ -391,8 +395,10 @@ async def _taken(actor: RunActor, name: str, seconds: float | None = None) -> st
 
 
 def where_it_went(state: RunState, *, waits: bool = False) -> Went:
-    """The result of ``sessions.prompt``. ``delivery``: "sent", "queued" (it waits in line),
-    "steered" (the running turn has it) or "next prompt" (that of the run that has the session).
+    """Build the result of ``sessions.prompt``.
+
+    ``delivery``: "sent", "queued" (it waits in line), "steered" (the running turn has it) or "next
+    prompt" (that of the run that has the session).
     """
     run_id = state.start.run_id
     return Went(
@@ -404,6 +410,6 @@ def where_it_went(state: RunState, *, waits: bool = False) -> Went:
 
 
 async def ended_turn(actor: RunActor) -> Turn:
-    """The turn of a plain prompt, once it is over."""
+    """Wait for the turn of a plain prompt, and return it."""
     await actor.done.wait()
     return turn_view(actor.state)

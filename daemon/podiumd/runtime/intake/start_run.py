@@ -1,4 +1,4 @@
-"""Starting a recipe: everything that can be said against it is said before anything happens."""
+"""The start of a recipe: every objection is raised before anything happens."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class Starter:
         self._default_agent = default_agent
 
     async def prepare(self, request: StartRun) -> c.Start:
-        """The command that starts the run; its session and tree are held from here on.
+        """Build the command that starts the run; its session and tree are held from here on.
 
         Raises:
             PodiumError: why it cannot start; nothing is held then.
@@ -128,7 +128,7 @@ class Starter:
             raise refused(entry, notes.sorted())
 
     def _played_by(self, recipe: Recipe, agent: str) -> Recipe:
-        """The recipe with every turn given to ``agent``, as ``core.decide.turns`` will give it."""
+        """Give every turn of the recipe to ``agent``, as ``core.decide.turns`` will give it."""
         steps = {}
         for name, step in recipe.steps.items():
             # A mode is a word of the step's own agent: another one never gets it.
@@ -138,8 +138,7 @@ class Starter:
         return replace(recipe, steps=steps)
 
     async def _worktree(self, run_id: str, where: str, top: str | None, about: str) -> Worktree:
-        """A plan for one, called by what the run is about; by the whole id where that name is
-        taken."""
+        """Plan a worktree, named after the run's subject, or its whole id if the name is taken."""
         if top is None:
             raise InvalidParameter("worktree", f"'{where}' is not in a git repository.")
         name = short_name(about, run_id)
@@ -165,7 +164,7 @@ class Starter:
 
 
 async def _checkout(where: str) -> str | None:
-    """The top of the working tree around a directory; ``None`` outside git."""
+    """Find the top of the working tree around a directory; ``None`` outside git."""
     try:
         return await git.top_level(where)
     except git.GitError as error:
@@ -185,7 +184,7 @@ def require_lines(name: str, agent: Agent, recipe: Recipe) -> None:
 
 
 async def require_agent(context: Context, name: str) -> Agent:
-    """An agent that can be run.
+    """Return an agent that can be run.
 
     Raises:
         AgentUnavailable: unknown, or its program is missing.
@@ -205,7 +204,7 @@ def hold_session(
     """Take a session for a run that is about to start.
 
     Raises:
-        Busy: somebody has it, a terminal included.
+        Busy: another holder has it, a terminal included.
     """
     # The lease first: another daemon's agent has a record as a foreign program has one.
     taken = session_locks.acquire_session(session_id, run_id, kind)

@@ -1,1 +1,1 @@
-"""Who holds which session and working tree."""
+"""The holders of sessions and working trees."""

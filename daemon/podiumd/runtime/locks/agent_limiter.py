@@ -1,4 +1,4 @@
-"""How many runs may work at once: the bound on agents of the whole daemon."""
+"""The bound on runs that may work at once: on agents of the whole daemon."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 
 class AgentLimiter:
-    """A fair, bounded number of working runs. Whoever is refused is called when it may try."""
+    """Fair, bounded number of working runs. A run that is refused is called when it may try."""
 
     def __init__(self, limit: int) -> None:
         self.limit = limit
@@ -15,12 +15,12 @@ class AgentLimiter:
 
     @property
     def working(self) -> int:
-        """How many runs have a slot."""
+        """Return how many runs have a slot."""
         return len(self._holders)
 
     @property
     def waiting(self) -> int:
-        """How many runs stand in line for one."""
+        """Return how many runs stand in line for one."""
         return len(self._waiting)
 
     def resize(self, limit: int) -> None:
@@ -29,17 +29,17 @@ class AgentLimiter:
         self._wake_next()
 
     def has(self, run_id: str) -> bool:
-        """Whether a run has a slot."""
+        """Return whether a run has a slot."""
         return run_id in self._holders
 
     def in_line(self, run_id: str) -> bool:
-        """Whether a run waits for a slot."""
+        """Return whether a run waits for a slot."""
         return run_id in self._waiting
 
     def try_acquire(self, run_id: str, wake: Callable[[], None], *, force: bool = False) -> bool:
         """Take a slot, or be called once one is free.
 
-        ``force``: the work exists already (a turn taken up), so it counts whatever the bound.
+        ``force``: the work exists already (a turn taken up), so it counts beyond the bound.
         """
         if run_id in self._holders:
             return True

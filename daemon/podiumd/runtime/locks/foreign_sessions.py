@@ -50,7 +50,7 @@ log = logging.getLogger(__name__)
 
 
 def foreign_holder(session_id: str, config_dir: Path, own_pids: Collection[int]) -> Holder | None:
-    """The living foreign process that has this session open, a busy one before an idle one.
+    """Find the living foreign process that has this session open, a busy one before an idle one.
 
     ``config_dir`` is the agent's ``CLAUDE_CONFIG_DIR``; ``own_pids`` are the agents of our own
     turns. A record counts only if its process lives and has the record's start time. Only records
@@ -62,7 +62,7 @@ def foreign_holder(session_id: str, config_dir: Path, own_pids: Collection[int])
 
 
 def all_foreign(config_dir: Path) -> list[Holder]:
-    """Every session that a process which Podium did not start has open."""
+    """List every session that a process which Podium did not start has open."""
     return [holder for holder, _ in _holders(None, config_dir, ())]
 
 
@@ -102,7 +102,7 @@ async def _first_change(identity: Identity, changes: _Changes) -> None:
 
 
 class _Changes(FileSystemEventHandler):
-    """Tells the event loop *that* a record changed; called on the watcher's thread."""
+    """Signal to the event loop *that* a record changed; called on the watcher's thread."""
 
     def __init__(self) -> None:
         self._token = trio.lowlevel.current_trio_token()
@@ -173,8 +173,11 @@ def _is(record: LiveSession, session_id: str | None, identity: Identity) -> bool
 
 
 def _read(path: Path) -> LiveSession | None:
-    """The record. A look may fall between truncation and writing, some microseconds, and to take
-    that for "nobody" could cost an exchange: so an unreadable one is read again at once."""
+    """Read the record; an unreadable one is read again at once.
+
+    A look may fall between truncation and writing, some microseconds, and to take that for "nobody"
+    could cost an exchange.
+    """
     for _ in range(_READS):
         try:
             with path.open("rb") as file:
@@ -199,7 +202,7 @@ def _holder(record: LiveSession, identity: Identity) -> Holder:
 
 
 def _started(identity: Identity) -> str:
-    """When the process started, in whole seconds: it is counted from the boot on Linux."""
+    """Return when the process started, in whole seconds: it is counted from the boot on Linux."""
     if sys.platform == "linux":
         age = time.clock_gettime(time.CLOCK_BOOTTIME) - identity.start / os.sysconf("SC_CLK_TCK")
         seconds = time.time() - age

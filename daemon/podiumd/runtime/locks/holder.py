@@ -1,4 +1,4 @@
-"""Who holds a session or a working tree: the record that stands in a lock file."""
+"""The holder of a session or a working tree: the record in a lock file."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ class Holder(msgspec.Struct, frozen=True, kw_only=True):
     """A holder of a lease.
 
     ``kind`` is ``run`` or ``prompt`` for work of a Podium daemon of this user (``id`` is the run's
-    id, ``turn_id`` the turn's, ``state_directory`` tells the daemons apart), else ``foreign``: a
+    id, ``turn_id`` the turn's, ``state_directory`` distinguishes the daemons), else ``foreign``: a
     process that Podium did not start, or one that is not known at all (then ``pid`` is ``None``).
-    ``since`` is the wire form of a time. ``session_id`` or ``working_directory`` says what is
-    held. ``status`` is known of foreign holders only.
+    ``since`` is the wire form of a time. ``session_id`` or ``working_directory`` is what is held.
+    ``status`` is known of foreign holders only.
     """
 
     kind: Literal["run", "prompt", "foreign"]
@@ -35,17 +35,17 @@ class Holder(msgspec.Struct, frozen=True, kw_only=True):
     status: Literal["busy", "idle"] | None = None
 
     def same_work(self, other: Holder) -> bool:
-        """Whether both are the same run of the same daemon's (the pid may differ)."""
+        """Return whether both are the same run of the same daemon's (the pid may differ)."""
         mine = (self.state_directory, self.id)
         return None not in mine and mine == (other.state_directory, other.id)
 
     def same_turn(self, other: Holder) -> bool:
-        """Whether both are the same turn of the same run."""
+        """Return whether both are the same turn of the same run."""
         same = self.turn_id is not None and self.turn_id == other.turn_id
         return same and self.same_work(other)
 
     def public(self) -> LockHolder:
-        """The ``holder`` of the public contract: kind, id or pid, since."""
+        """Return the ``holder`` of the public contract: kind, id or pid, since."""
         return LockHolder(kind=self.kind, id=self.id, pid=self.pid, since=self.since)
 
 
@@ -53,7 +53,7 @@ UNKNOWN = Holder(kind="foreign")
 
 
 def encode_record(holder: Holder) -> bytes:
-    """The record as one padded line of JSON. Text that is not UTF-8 is replaced."""
+    """Encode the record as one padded line of JSON. Text that is not UTF-8 is replaced."""
     values = {
         key: value.encode("utf-8", "replace").decode() if isinstance(value, str) else value
         for key, value in msgspec.structs.asdict(holder).items()
@@ -65,7 +65,7 @@ def encode_record(holder: Holder) -> bytes:
 
 
 def decode_record(raw: bytes) -> Holder:
-    """The holder that a record names; ``UNKNOWN`` for an empty, torn or foreign one."""
+    """Decode the holder of a record; ``UNKNOWN`` for an empty, torn or foreign one."""
     try:
         return msgspec.json.decode(raw, type=Holder)
     except (msgspec.DecodeError, UnicodeDecodeError):
@@ -78,7 +78,7 @@ def busy(
     session_id: str | UnsetType = UNSET,
     working_directory: str | UnsetType = UNSET,
 ) -> Busy:
-    """The refusal that names who holds what."""
+    """Build the refusal that names the holder and what it holds."""
     public = holder.public()
     who = {"run": "a run", "prompt": "a prompt", "foreign": "another program"}[holder.kind]
     held = working_directory if session_id is UNSET else session_id

@@ -47,17 +47,17 @@ class Lease:
 
     @property
     def holder(self) -> Holder:
-        """What the lock file says of us."""
+        """Return our record in the lock file."""
         return self._holder
 
     @property
     def held(self) -> bool:
-        """Whether this process holds the lock itself."""
+        """Return whether this process holds the lock itself."""
         return self._fd is not None
 
     @property
     def fd(self) -> int:
-        """The locked descriptor, to be inherited by the agent process (``pass_fds``).
+        """Return the locked descriptor, to be inherited by the agent process (``pass_fds``).
 
         It is closed on exec unless passed on so. From the first use on the lease counts as
         inherited: ``release`` then cannot free it while such a process lives (see ``heir_ended``).
@@ -114,7 +114,7 @@ class Lease:
                 return False
             try:
                 lockfile.write_record(fd, self._holder)
-            except OSError:  # the disk is full: a lease that names nobody would mislead
+            except OSError:  # the disk is full: a lease without a name would mislead
                 lockfile.unlock(fd)
                 raise
             self._fd, self._inherited = fd, False
@@ -150,7 +150,7 @@ class LeaseBook:
 
     @property
     def directory(self) -> Path:
-        """Where the lock files are."""
+        """Return the directory of the lock files."""
         return self._directory
 
     def try_session(self, session_id: str, holder: Holder) -> Lease | Holder:
@@ -162,17 +162,17 @@ class LeaseBook:
         return self._try(self._session_path(session_id), wanted)
 
     def try_tree(self, path: str | os.PathLike[str], holder: Holder) -> Lease | Holder:
-        """Take the lease of a working tree, told by its real path, or say who has it."""
+        """Take the lease of a working tree, identified by its real path, or return its holder."""
         real = os.path.realpath(path)
         wanted = msgspec.structs.replace(holder, working_directory=real)
         return self._try(self._tree_path(real), wanted)
 
     def adopt_session(self, session_id: str, holder: Holder) -> Lease | Holder:
-        """The lease of a session whose turn is being taken up.
+        """Return the lease of a session whose turn is being taken up.
 
         ``holder`` is that turn, as it was recorded. If its agent still holds the lock, the result
         is a lease that is not ``held`` and can be reclaimed once the agent is gone; if the lock is
-        free, it is taken. Anybody else who has it is returned as from ``try_session``.
+        free, it is taken. Any other holder is returned as from ``try_session``.
         """
         path = self._session_path(session_id)
         wanted = msgspec.structs.replace(holder, session_id=session_id)
@@ -182,10 +182,10 @@ class LeaseBook:
         return found
 
     def adopt_tree(self, path: str | os.PathLike[str], holder: Holder) -> Lease | Holder:
-        """The lease of a working tree that a run has again after a restart.
+        """Return the lease of a working tree that a run has again after a restart.
 
-        ``holder`` is that run. Where what it started before lives on and holds the lock, the
-        result is a lease that is not ``held``, as from ``adopt_session``.
+        ``holder`` is that run. Where a process that it started before lives on and holds the lock,
+        the result is a lease that is not ``held``, as from ``adopt_session``.
         """
         real = os.path.realpath(path)
         found = self.try_tree(real, holder)
@@ -194,23 +194,25 @@ class LeaseBook:
         return found
 
     def peek(self, session_id: str) -> Holder | None:
-        """Who holds a session; ``None`` if nobody does. ``kind`` ``foreign`` without ``pid``:
-        held, but the record does not say by whom."""
+        """Look up the holder of a session; ``None`` if there is none.
+
+        ``kind`` ``foreign`` without ``pid``: held, but the record does not name the holder.
+        """
         return self._peek(self._session_path(session_id))
 
     def peek_tree(self, path: str | os.PathLike[str]) -> Holder | None:
-        """Who holds a working tree; ``None`` if nobody does."""
+        """Look up the holder of a working tree; ``None`` if there is none."""
         return self._peek(self._tree_path(os.path.realpath(path)))
 
     async def all_held(self) -> list[Holder]:
-        """Every lease that is held, sorted by file name.
+        """List every lease that is held, sorted by file name.
 
         Files of ended sessions stay for long, so there may be thousands: done on a thread.
         """
         return await trio.to_thread.run_sync(self._scan)
 
     def unused(self, before: float) -> list[Path]:
-        """The lock files that were taken last before a time and that nobody holds. Blocks."""
+        """List the lock files that were taken last before a time and have no holder. Blocks."""
         found = []
         for path in self._files():
             with suppress(OSError, LeaseError):
@@ -252,7 +254,7 @@ class LeaseBook:
 
 
 def _named(path: Path, holder: Holder) -> Holder:
-    """The holder with the session its file is named after, whatever the record says."""
+    """Return the holder with the session its file is named after, not that of its record."""
     found = _LOCK_FILE.fullmatch(path.name)
     session_id = found["session"] if found else None
     return msgspec.structs.replace(holder, session_id=session_id)

@@ -27,10 +27,10 @@ class LeaseError(Exception):
 
 
 def lock_directory(environ: Mapping[str, str], platform: str = sys.platform) -> Path:
-    """The user's directory of lock files.
+    """Return the user's directory of lock files.
 
-    It lies under ``$HOME`` and nothing else moves it, so that a second, private daemon of the
-    same user contends for the same locks. Raises ``LeaseError`` if ``HOME`` is no absolute path.
+    It lies under ``$HOME`` and nothing else moves it, so that a second, private daemon of the same
+    user contends for the same locks. Raises ``LeaseError`` if ``HOME`` is no absolute path.
     """
     home = environ.get("HOME", "")
     if not Path(home).is_absolute():
@@ -69,7 +69,7 @@ def prepare_directory(directory: Path) -> None:
 
 
 def try_lock(path: Path) -> int | None:
-    """A descriptor with the exclusive lock of ``path``, or ``None`` if somebody else has it.
+    """Open ``path`` with the exclusive lock; return ``None`` if another process has it.
 
     The file is made if need be. Raises ``LeaseError`` when it cannot be opened or locked,
     ``OSError`` when the disk is full.
@@ -84,13 +84,13 @@ def try_lock(path: Path) -> int | None:
                     return fd
             elif not _flock(fd, fcntl.LOCK_SH):
                 return None
-        # The file was replaced, or only somebody's look at it (a shared lock of a few
-        # microseconds) stood in the way: again, at once.
+        # The file was replaced, or only a look at it (a shared lock of a few microseconds) stood in
+        # the way: again, at once.
     return None
 
 
 def remove_unused(path: Path, before: float) -> bool:
-    """Unlink a lock file that nobody holds, if it was taken last before a time; whether it was.
+    """Unlink a lock file without holder, if it was taken last before a time; return whether.
 
     Raises ``LeaseError``, ``OSError``.
     """
@@ -120,7 +120,7 @@ def unlock(fd: int) -> None:
 
 
 def peek(path: Path) -> Holder | None:
-    """What the record of a locked file says (``UNKNOWN`` if nothing sensible); ``None``: free."""
+    """Read the record of a locked file (``UNKNOWN`` if it makes no sense); ``None``: free."""
     try:
         fd = _open(path, create=False)
     except FileNotFoundError:
@@ -133,7 +133,7 @@ def peek(path: Path) -> Holder | None:
 
 
 def read_record(path: Path) -> Holder:
-    """What the record says, locked or not; ``UNKNOWN`` if nothing sensible."""
+    """Read the record, locked or not; ``UNKNOWN`` if it makes no sense."""
     try:
         fd = _open(path, create=False)
     except FileNotFoundError:
@@ -200,7 +200,7 @@ def _flock(fd: int, operation: int) -> bool:
 
 
 def _is_still(fd: int, path: Path) -> bool:
-    """Whether ``path`` still is the file that was locked."""
+    """Return whether ``path`` still is the file that was locked."""
     try:
         return os.path.samestat(os.fstat(fd), path.lstat())
     except FileNotFoundError:

@@ -1,8 +1,8 @@
-"""Who of this daemon's runs has which session and working tree.
+"""The sessions and working trees that this daemon's runs hold.
 
-A run holds its sessions from its start to its end. While it waits for a person, one plain prompt
-at a time may borrow a session of it (an aside). Prompts that are queued for a session stand in
-line for it and have it in the order in which they came.
+A run holds its sessions from its start to its end. While it waits for a person, one plain prompt at
+a time may borrow a session of it (an aside). Prompts that are queued for a session stand in line
+for it and have it in the order in which they came.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class SessionLocks:
         self._lines: dict[str, dict[str, Callable[[], None]]] = {}
 
     def holder(self, run_id: str, kind: str, turn_id: str | None = None) -> Holder:
-        """The record that names a run of this daemon as holder."""
+        """Build the record that names a run of this daemon as holder."""
         return Holder(
             kind="run" if kind == "recipe" else "prompt",
             id=run_id,
@@ -75,12 +75,12 @@ class SessionLocks:
         return None
 
     def lease(self, session_id: str) -> Lease | None:
-        """The lease that a turn's process is to inherit."""
+        """Return the lease that a turn's process is to inherit."""
         held = self._sessions.get(session_id)
         return held.lease if held is not None else None
 
     def owner(self, session_id: str) -> str | None:
-        """The run of this daemon that holds a session."""
+        """Return the run of this daemon that holds a session."""
         held = self._sessions.get(session_id)
         return held.owner if held is not None else None
 
@@ -93,28 +93,29 @@ class SessionLocks:
         return True
 
     def user(self, session_id: str) -> str | None:
-        """The run of this daemon that may write to a session now: its borrower, or its owner."""
+        """Return the run of this daemon that may write to a session now: its borrower, or its
+        owner."""
         held = self._sessions.get(session_id)
         return None if held is None else held.borrower or held.owner
 
     def held_here(self, session_id: str) -> bool:
-        """Whether a run of this daemon has a session, or is the next to have it."""
+        """Return whether a run of this daemon has a session, or is the next to have it."""
         return session_id in self._sessions or session_id in self._lines
 
     def tolerate_idle(self, run_id: str) -> None:
-        """A person takes a session over from a program that has it open and does nothing."""
+        """Let a person take a session over from a program that has it open and is idle."""
         self._tolerant.add(run_id)
 
     def tolerates_idle(self, run_id: str) -> bool:
-        """Whether an idle foreign program with the run's session open is no hindrance."""
+        """Return whether an idle foreign program with the run's session open is no hindrance."""
         return run_id in self._tolerant
 
     def tree(self, run_id: str) -> Lease | None:
-        """The lease of a recipe run's working tree, which what it starts is to inherit."""
+        """Return the lease of a recipe run's working tree, which its processes are to inherit."""
         return self._trees.get(run_id)
 
     def holds_tree(self, run_id: str) -> bool:
-        """Whether this daemon itself holds the working tree of a recipe run."""
+        """Return whether this daemon itself holds the working tree of a recipe run."""
         lease = self._trees.get(run_id)
         return lease is not None and lease.held
 
@@ -148,11 +149,11 @@ class SessionLocks:
         self._lines.setdefault(session_id, {})[run_id] = wake
 
     def in_line(self) -> frozenset[str]:
-        """The runs that wait for a session."""
+        """Return the runs that wait for a session."""
         return frozenset(run_id for line in self._lines.values() for run_id in line)
 
     def leave_lines(self, run_id: str) -> None:
-        """Wait for no session any more; whoever is next is called."""
+        """Leave all lines for sessions; the next in each is called."""
         for session_id in list(self._lines):
             self._leave_line(session_id, run_id)
             if session_id not in self._sessions:
@@ -193,7 +194,7 @@ class SessionLocks:
                 held.lease.update(id=held.owner, kind="prompt")
 
     def forget(self) -> None:
-        """The daemon goes and its turns stay: close descriptors, free nothing an agent holds."""
+        """Close descriptors as the daemon goes and its turns stay; free nothing an agent holds."""
         for held in self._sessions.values():
             held.lease.forget_fd()
         for lease in self._trees.values():

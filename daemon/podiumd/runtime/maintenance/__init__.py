@@ -1,1 +1,1 @@
-"""What is tidied, bounded and measured beside the runs."""
+"""The tidying, bounding and measuring beside the runs."""

@@ -1,4 +1,4 @@
-"""What may be thrown away, and when: client tokens, the files of turns long over, old runs."""
+"""The rules for what may be thrown away, and when: client tokens, files of old turns, old runs."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from podiumd.tools.files.delete import delete_tree
 TOKENS_KEPT = timedelta(hours=24)
 DAY_SECONDS = 24 * 60 * 60.0
 RUNS_AT_ONCE = 25
-"""Runs forgotten in one transaction: nobody waits long behind it."""
+"""Runs forgotten in one transaction: no caller waits long behind it."""
 
 REST = 3.0
 """How much longer than at work forgetting rests: others have the disk and the processor."""
@@ -53,8 +53,10 @@ async def tidy(context: Context, in_use: InUse) -> None:
 
 
 async def over(context: Context, name: str, in_use: InUse) -> list[tuple[Path, int]]:
-    """What failed runs have left in ``turns`` or ``checks`` that is more than is kept, and the
-    bytes of each; nothing that is in use."""
+    """List what failed runs have left in ``turns`` or ``checks`` beyond what is kept.
+
+    Returns with each its bytes; nothing that is in use is listed.
+    """
     kept = context.retention()
     bounds = {
         "turns": (kept.failed_turns, kept.failed_megabytes * 1024 * 1024),
@@ -112,7 +114,7 @@ async def _rest(seconds: float) -> None:
 
 
 def _listed(directory: Path) -> list[tuple[Path, int]]:
-    """What is in a directory, the newest first, and the bytes of each."""
+    """List a directory, the newest first, and the bytes of each."""
     try:
         found = sorted(directory.iterdir(), key=_changed_at, reverse=True)
     except FileNotFoundError:

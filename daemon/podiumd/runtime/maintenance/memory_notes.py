@@ -1,6 +1,6 @@
-"""How much memory agents take, and a note in the log where one takes more than it should.
+"""The memory of agents, and a note in the log where one takes more than it should.
 
-Nothing is ended for it: what a compiler or a test suite needs is the person's to judge.
+Nothing is ended for it: a person judges what a compiler or a test suite needs.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""What takes room in STATE, and removing what ``[retention]`` or a person says may go.
+"""The disk use of STATE, and the removal of what ``[retention]`` or a person lets go.
 
-Each part is found and removed by itself, some at once, and said in numbers. What is removed is
-looked at again at that moment: what has come into use meanwhile stays. Cut off anywhere, nothing
-is half gone, and the next time goes on.
+Each part is found and removed by itself, some at once, and reported in numbers. An item that is
+removed is looked at again at that moment: one that has come into use meanwhile stays. Cut off
+anywhere, nothing is half gone, and the next time goes on.
 """
 
 from __future__ import annotations
@@ -39,16 +39,16 @@ PAGES_AT_ONCE = 500
 PAUSE_SECONDS = 0.01
 
 LOCKS_KEPT_DAYS = 30
-"""Since a lock file was taken last: nobody has a reason to look at it just now."""
+"""Days since a lock file was taken last: no process has a reason to look at it just now."""
 
 LOCK_BYTES = 4096
-"""What a lock file takes on most disks."""
+"""Bytes that a lock file takes on most disks."""
 
 _TRANSCRIPT = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\.jsonl")
 
 
 class Item(NamedTuple):
-    """Something that may go: a session, a run or a path, and what it takes (0: not known)."""
+    """An item that may go: a session, a run or a path, and its bytes (0: not known)."""
 
     name: str
     size: int
@@ -78,7 +78,7 @@ class Storage:
         }
 
     async def usage(self) -> StorageUsage:
-        """What each part of STATE takes, and what of ``facts.db`` is not in use."""
+        """Report the size of each part of STATE, and of the unused part of ``facts.db``."""
         context = self._context
         parts = await trio.to_thread.run_sync(
             usage,
@@ -144,7 +144,7 @@ class Storage:
             )
 
     def _since(self, days: int) -> float:
-        """The time so many days ago, in seconds since 1970."""
+        """Return the time so many days ago, in seconds since 1970."""
         return (self._context.clock.wall() - timedelta(days=days)).timestamp()
 
     # -- runs, and the files of those that failed ------------------------------------------------
@@ -205,8 +205,8 @@ class Storage:
         return [item for item in found if not self._in_use(Path(item.name).stem)]
 
     def _in_use(self, session_id: str) -> bool:
-        """Whether anybody holds a session, or a run that is open has it."""
-        with suppress(ValueError):  # an id that can be nobody's
+        """Return whether a session has a holder, or a run that is open has it."""
+        with suppress(ValueError):  # an id that no session can have
             if self._context.leases.peek(session_id) is not None:
                 return True
         states = (actor.state for actor in self._runs.live)
@@ -221,7 +221,7 @@ class Storage:
         return count
 
     def _removed(self, transcript: Path) -> bool:
-        """Remove a transcript that is still old and nobody's: no turn of ours begins in between."""
+        """Remove a transcript that is still old and unused: no turn of ours begins in between."""
         try:
             old = transcript.stat().st_mtime < self._since(
                 self._context.retention().transcripts_days

@@ -1,4 +1,4 @@
-"""What STATE is made of: every place with what it takes, and what bounds it."""
+"""The places of STATE: each with its size, and what bounds it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from podiumd.store.index import INDEX_NAME
 from podiumd.wire.daemon import StoragePart
 
 COPIES = f"{FACTS_NAME}.schema-*"
-"""What lifting leaves of the databases of earlier releases."""
+"""Databases of earlier releases that lifting leaves."""
 
 
 class Part(NamedTuple):
@@ -45,8 +45,11 @@ LOCKS = Part("locks", "", "30 days after they were taken last")
 def usage(
     state: Path, locks: Path | None, go_on: Callable[[], None] = lambda: None
 ) -> list[StoragePart]:
-    """What each part takes: ``{part, bytes, bound}``; ``bytes`` is null where there are too many
-    files to look at. ``go_on`` is called now and then, and ends it by what it raises. Blocks."""
+    """Measure each part: ``{part, bytes, bound}``. Blocks.
+
+    ``bytes`` is null where there are too many files to look at. ``go_on`` is called now and then,
+    and ends it by an exception.
+    """
     sizes, seen = Sizes(), set[Path]()
     rows = []
     for part in (PARTS[1], PARTS[0], *PARTS[2:], OTHER):

@@ -1,8 +1,9 @@
-"""Takes the work out of a run's worktree, and takes the worktree away: both when a person says so.
+"""Takes the work out of a run's worktree, and takes the worktree away: both when a person orders
+it.
 
-What is about to be done is stored first. Of what a crash cut off the next start finds out how it
-went: a merge is done, or not begun, or stands there unfinished, and then it is told; a worktree
-that has its new name is removed to the end, one that has not is as it was.
+The intention is stored first. The next start finds out how work that a crash cut off went: a merge
+is done, or not begun, or stands there unfinished, and then that is reported; a worktree that has
+its new name is removed to the end, one that has not is as it was.
 """
 
 from __future__ import annotations
@@ -53,7 +54,7 @@ _INTENDED = "worktrees.intended"
 
 
 class Intended(msgspec.Struct, frozen=True, kw_only=True):
-    """What is about to be done to a worktree. ``commit`` is that of its branch."""
+    """The intended change to a worktree. ``commit`` is that of its branch."""
 
     what: Literal["merge", "remove"]
     plan: Worktree
@@ -70,7 +71,7 @@ class WorktreeCare:
         self._one = trio.Lock()
 
     async def list(self) -> list[WorktreeRow]:
-        """Every worktree of a run, with what is in it."""
+        """List every worktree of a run, with what is in it."""
         return await listed(self._context)
 
     async def merge(self, run_id: str) -> Merged:
@@ -100,7 +101,7 @@ class WorktreeCare:
             failpoint("merge.before-make")
             made = await merge(plan.repository, planned, _marker(run_id))
             failpoint("merge.after-make")
-        finally:  # whatever it came to, it is told
+        finally:  # reported whatever the result
             with trio.CancelScope(shield=True):
                 await self._forget(run_id)
         left: list[str] = []
@@ -196,7 +197,7 @@ class WorktreeCare:
     # -- helpers -----------------------------------------------------------------------------
 
     async def _of_run(self, run_id: str) -> tuple[str, Worktree]:
-        """The worktree of a run that has ended."""
+        """Find the worktree of a run that has ended."""
         run_id = await self._runs.resolve(run_id)
         if not await self._runs.let_end(run_id):
             words = f"Run {run_id[:8]} has not ended, and works in its worktree: cancel it first."
@@ -225,8 +226,10 @@ class WorktreeCare:
         await self._runs.when_free(take)
 
     async def _require_empty(self, plan: Worktree) -> None:
-        """Raises ``Refused`` where a prompt works in it, which holds a session, though not the
-        tree."""
+        """Refuse where a prompt works in the worktree: it holds a session, but not the tree.
+
+        Raises ``Refused``.
+        """
         for actor in list(self._runs.live):
             where = Path(actor.state.start.working_directory)
             inside = where.is_relative_to(plan.directory)
@@ -234,7 +237,8 @@ class WorktreeCare:
                 raise Refused(f"'{plan.directory}' is in use by run {actor.run_id[:8]}.")
 
     async def _lost(self, run_id: str, plan: Worktree, force: bool) -> str | None:
-        """What goes with the worktree, in words. Raises ``Refused`` without ``force``."""
+        """Describe what is lost with the worktree. Raises ``Refused`` if that is work, without
+        ``force``."""
         inside: Inside | None = None
         lost: str | None = f"git did not say within {LOOK_SECONDS:g} s what is in it"
         with trio.move_on_after(LOOK_SECONDS):
@@ -275,12 +279,12 @@ async def _has_ended(run_id: str) -> bool:
 
 
 def _marker(run_id: str) -> str:
-    """What the git carries that merges the worktree of a run."""
+    """Return the marker of the git that merges the worktree of a run."""
     return f"merge-{run_id}"
 
 
 def _gone(directory: str) -> str:
-    """The name of a worktree from when it is being removed."""
+    """Return the name of a worktree from when it is being removed."""
     place = Path(directory)
     return str(place.with_name(REMOVED + place.name))
 
@@ -315,7 +319,7 @@ async def _finish(intended: Intended) -> bool:
 
 
 def _half_removed(plan: Worktree, why: str) -> PodiumError:
-    """What is said once the worktree is no longer where it was."""
+    """Build the error for a worktree that is no longer where it was."""
     return PodiumError(
         f"The worktree is gone from '{plan.directory}', but not all of it is removed: {why}. "
         f"What is left is in '{_gone(plan.directory)}'; the daemon's next start goes on with it."

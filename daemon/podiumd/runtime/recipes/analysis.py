@@ -1,4 +1,4 @@
-"""What can be known of a recipe before it runs: faults, worst case, simulation, paths, picture."""
+"""The analysis of a recipe before it runs: faults, worst case, simulation, paths, picture."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from podiumd.runtime.recipes.resolve import (
 from podiumd.wire.recipes import CheckReport, Drawing
 
 TEXT = "recipe.toml"
-"""What a recipe that comes as text is called in findings."""
+"""Name in findings of a recipe that comes as text."""
 
 
 class RecipeTools:
@@ -147,14 +147,14 @@ class RecipeTools:
             raise InvalidParameter("outcomes", f"Invalid params: {error}") from error
 
     async def paths(self, recipe_id: str, working_directory: str | None) -> Paths:
-        """Every simple path to each exit, through what it calls as well."""
+        """List every simple path to each exit, through what it calls as well."""
         recipe = await self._whole(recipe_id, working_directory)
         return await trio.to_thread.run_sync(simple_paths, recipe)
 
     async def graph(
         self, recipe_id: str, format: Literal["mermaid", "dot"], working_directory: str | None
     ) -> Drawing:
-        """The machine as a text that a program draws."""
+        """Render the machine as a text that a program draws."""
         entry = await recipe_entry(self._catalogue, recipe_id, working_directory)
         assert entry.recipe is not None
         return Drawing(text=graph(entry.recipe, format))
@@ -179,13 +179,13 @@ class RecipeTools:
             raise InvalidParameter("step", f"Invalid params: {error}") from error
 
     async def _whole(self, recipe_id: str, working_directory: str | None) -> Recipe:
-        """A recipe with the steps of what it calls, as a run of it would be."""
+        """Load a recipe with the steps of what it calls, as a run of it would be."""
         entry = await recipe_entry(self._catalogue, recipe_id, working_directory)
         return await expanded(self._catalogue, entry, working_directory)
 
 
 def _walked(whole: Recipe, recipe: Recipe, outcomes: Sequence[str]) -> Trace:
-    """The walk through ``whole``, else through ``recipe``, whose calls are steps."""
+    """Simulate the walk through ``whole``, else through ``recipe``, whose calls are steps."""
     try:
         return simulate(whole, outcomes)
     except ImpossibleOutcome:

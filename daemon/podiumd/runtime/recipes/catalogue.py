@@ -1,12 +1,12 @@
 """The recipes that can be started: a project's, the user's, the built-in ones.
 
 A project's recipe shadows the user's of the same id, the user's the built-in one, also when it is
-broken: whoever wrote it shall see the fault and not another recipe in its place. With its source
-before it (``builtin.ID``) a recipe is meant whatever shadows it: no id has a dot of its own.
+broken: its author shall see the fault and not another recipe in its place. With its source before
+it (``builtin.ID``) a recipe is meant even if it is shadowed: no id has a dot of its own.
 
-Every look reads the files anew, so edits are seen without a restart; what the same texts mean is
-remembered, for understanding them takes milliseconds a recipe, and many runs may start at once.
-All functions here block on files; the runtime calls them in a thread.
+Every look reads the files anew, so edits are seen without a restart; the understanding of the same
+texts is remembered, for it takes milliseconds a recipe, and many runs may start at once. All
+functions here block on files; the runtime calls them in a thread.
 """
 
 from __future__ import annotations
@@ -39,10 +39,10 @@ _SOURCES: Final[tuple[Source, ...]] = get_args(Source)
 
 @dataclass(frozen=True)
 class Entry:
-    """One recipe file. ``recipe`` is ``None`` where it is broken: ``findings`` say why.
+    """A recipe file. ``recipe`` is ``None`` where it is broken: ``findings`` give the reason.
 
     ``project`` is the directory that a project's recipe belongs to. Such a recipe is ``trusted``
-    only once a person said so (``podiumd.runtime.recipes.trust``), and not when it ``changed``
+    only once a person approved it (``podiumd.runtime.recipes.trust``), and not when it ``changed``
     since. ``shadows`` are the sources of the recipes with the same id that this one hides.
     ``lines`` know where the keys of the loaded text stand: the file may be another by now.
     """
@@ -131,7 +131,8 @@ class Catalogue:
     def _shadowed(
         self, sources: tuple[Source, ...], working_directory: str | None, wanted: str | None = None
     ) -> dict[str, Entry]:
-        """One entry an id; where one is ``wanted``, of the others the id alone is as it is now."""
+        """Return one entry an id; where one is ``wanted``, of the others the id alone is as it is
+        now."""
         entries: dict[str, Entry] = {}
         for entry in self._entries(sources, working_directory, wanted):
             first = entries.get(entry.id)
@@ -285,14 +286,14 @@ def _load(
 
 
 class _Understood(NamedTuple):
-    """What the text of a recipe means, as long as its ``prompts``, by name, are these."""
+    """The meaning of a recipe's text, as long as its ``prompts``, by name, are these."""
 
     recipe: Recipe
     lines: TomlLines
     prompts: dict[str, str]
 
     def still_reads(self, read_prompt: Callable[[str], str]) -> bool:
-        """Whether its prompt files are there and as they were."""
+        """Return whether its prompt files are there and as they were."""
         try:
             return all(read_prompt(name) == text for name, text in self.prompts.items())
         except ValueError:
@@ -301,7 +302,7 @@ class _Understood(NamedTuple):
 
 @functools.lru_cache(maxsize=MOST_UNDERSTOOD)
 def _understood(file: str, text: str) -> list[_Understood]:
-    """What such a text was understood as the last time, if it was; for the caller to fill."""
+    """Return the cache for a text: its last understanding, if any; the caller fills it."""
     return []
 
 
@@ -316,5 +317,5 @@ def _duplicate(first: Entry, second: Entry) -> Entry:
 
 
 def shown(path: Path | str) -> str:
-    """A path as text: file names may hold bytes that are none."""
+    """Return a path as text: file names may hold bytes that are not UTF-8."""
     return os.fsencode(path).decode("utf-8", "backslashreplace")

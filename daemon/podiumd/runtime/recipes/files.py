@@ -1,8 +1,8 @@
-"""Reading the files of recipes: bounded, never held up by a pipe, and never led astray by a link.
+"""Readers of recipe files: bounded, never held up by a pipe, and never led astray by a link.
 
-What a person put among their own recipes may be a link (many keep their settings so). What came
-with a project may not: a link there would make the reader take a file that nobody looked at, or
-one of the person's own secrets, for a part of the recipe.
+A file that a person put among their own recipes may be a link (many keep their settings so). One
+that came with a project may not: a link there would make the reader take a file that no person
+looked at, or one of the person's own secrets, for a part of the recipe.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from podiumd.tools.files.believed import fault_of
 RECIPE_BYTES: Final = 64 * 1024
 PROMPT_BYTES: Final = 1024 * 1024
 
-#: What is looked at of a project's recipes: names in the directory, recipes, bytes of recipes and
-#: bytes of everything. A person's project has a tenth of it; what has more was made to hold us up.
+#: Limits of a look at a project's recipes: names in the directory, recipes, bytes of recipes and
+#: bytes of everything. A person's project has a tenth of it; one with more was made to hold us up.
 PROJECT_NAMES: Final = 1000
 PROJECT_RECIPES: Final = 100
 PROJECT_RECIPE_BYTES: Final = 256 * 1024
@@ -38,7 +38,7 @@ class Overfull(Exception):
 def read_own(path: Path, believer: int | None = None) -> str:
     """Read a recipe file of the person's own, links followed.
 
-    ``believer`` is the user who must be able to believe it: nobody else may have written there.
+    ``believer`` is the user who must be able to believe it: no other user may have written there.
     Raises OSError, ValueError, or RuntimeError for links in a circle.
     """
     if believer is not None:
@@ -97,7 +97,7 @@ class ProjectFiles:
         os.close(self._directory)
 
     def names(self) -> list[str]:
-        """The names of the recipe files, sorted. Raises Overfull, OSError."""
+        """List the names of the recipe files, sorted. Raises Overfull, OSError."""
         found: list[str] = []
         with os.scandir(self._directory) as entries:
             for count, entry in enumerate(entries):
@@ -144,7 +144,7 @@ def reason(error: Exception) -> str:
 
 
 def _parts(name: str) -> tuple[str, ...]:
-    """The parts of a prompt file's name, which begins at the recipe. Raises ValueError."""
+    """Split a prompt file's name, which begins at the recipe. Raises ValueError."""
     path = Path(name)
     if path.is_absolute() or ".." in path.parts or not path.parts:
         raise ValueError("expected a path beside the recipe or below, without '..'")

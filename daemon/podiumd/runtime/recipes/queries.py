@@ -1,4 +1,4 @@
-"""What can be asked about recipes while none of them runs: which there are, what they say."""
+"""Queries about recipes while none of them runs: which there are, and their content."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Recipes:
     """The recipes as each working directory sees them."""
 
     def __init__(self, context: Context, catalogue: Catalogue, enabled: Callable[[], bool]) -> None:
-        """``enabled`` tells whether recipes are switched on: else none is listed."""
+        """Keep ``enabled``, which returns whether recipes are switched on: else none is listed."""
         self._context = context
         self._catalogue = catalogue
         self._enabled = enabled
@@ -94,7 +94,7 @@ class Recipes:
 
 
 def _origin(entry: Entry) -> dict[str, Any]:
-    """Where a recipe is from, and whether it may run."""
+    """Describe where a recipe is from, and whether it may run."""
     return {
         "source": entry.source,
         "path": shown(entry.path),

@@ -1,4 +1,4 @@
-"""What a request names: a directory, a recipe as that directory sees it, with what it calls."""
+"""The names in a request: a directory, a recipe as that directory sees it, with what it calls."""
 
 from __future__ import annotations
 
@@ -42,14 +42,14 @@ async def recipe_entry(catalogue: Catalogue, recipe_id: str, where: str | None) 
         words = f"Recipe '{recipe_id}' has faults: {first}"
         if not entry.shadows:
             raise RecipeRefused(words, findings)
-        # It may be somebody else's fault: what came with a clone shadows what the person means.
+        # It may be another's fault: a recipe that came with a clone shadows the one that is meant.
         fix = f"'{entry.shadows[0]}.{entry.id}' is the recipe that it shadows."
         raise RecipeRefused(words, findings, fix)
     return entry
 
 
 def no_such_step(step: str, steps: Iterable[str]) -> NotFound:
-    """The refusal that names the step which is meant, or those that there are."""
+    """Build the refusal that names the step which is meant, or those that there are."""
     return NotFound("step", step, f"There is no step '{step}'; {nearest(step, steps)}.")
 
 
@@ -61,7 +61,7 @@ async def trusted_entry(
     Raises:
         NotFound: no recipe has this id.
         RecipeRefused: it has faults.
-        Refused: it comes with a project, and nobody has trusted it as it is.
+        Refused: it comes with a project, and no person has trusted it as it is.
     """
     [entry] = await judged(store, [await recipe_entry(catalogue, recipe_id, where)])
     if not entry.trusted:
@@ -70,7 +70,7 @@ async def trusted_entry(
 
 
 def directory(path: str) -> str:
-    """A working directory as the system knows it.
+    """Return a working directory as the system knows it.
 
     Raises:
         InvalidParameter: not absolute, or no directory.
@@ -83,7 +83,7 @@ def directory(path: str) -> str:
 
 
 def workplace(path: str) -> str:
-    """A directory that a run can work in: ``directory``, of a name that facts can hold.
+    """Return a directory that a run can work in: ``directory``, of a name that facts can hold.
 
     Raises:
         InvalidParameter: not absolute, no directory, or its name is no text.
@@ -110,7 +110,7 @@ class Called:
         self._found: dict[str, Entry | None] = {}
 
     def load(self, recipe_id: str) -> Recipe | None:
-        """One of them; ``None`` where there is none that can be used."""
+        """Load one of them; ``None`` where there is none that can be used."""
         if recipe_id not in self._found:
             try:
                 entry = called_entry(self._catalogue, self._caller.source, recipe_id, self._where)
@@ -121,14 +121,15 @@ class Called:
         return None if found is None else found.recipe
 
     def entries(self) -> list[Entry]:
-        """All that were found."""
+        """List all that were found."""
         return [entry for entry in self._found.values() if entry is not None]
 
 
 async def expanded(catalogue: Catalogue, entry: Entry, where: str | None) -> Recipe:
-    """The recipe with what it calls in it, as a run of it would be.
+    """Build the recipe with what it calls in it, as a run of it would be.
 
-    Whether it may run is not asked: its graph may have faults, and nobody may have trusted it.
+    It is not checked whether it may run: its graph may have faults, and no person may have trusted
+    it.
 
     Raises:
         RecipeRefused: it calls a recipe that is missing or faulty, or with wrong parameters.
@@ -148,11 +149,11 @@ async def expanded(catalogue: Catalogue, entry: Entry, where: str | None) -> Rec
 
 
 async def runnable(store: Store, catalogue: Catalogue, entry: Entry, where: str | None) -> Recipe:
-    """The recipe with what it calls in it, as a run of it is stored. It comes to an end.
+    """Build the recipe with what it calls in it, as a run of it is stored. It comes to an end.
 
     Raises:
         RecipeRefused: it has errors, also such as only its whole graph shows.
-        Refused: it calls a project's recipe that nobody has trusted.
+        Refused: it calls a project's recipe that no person has trusted.
     """
     assert entry.recipe is not None
     called = Called(catalogue, entry, where)
@@ -168,7 +169,7 @@ async def runnable(store: Store, catalogue: Catalogue, entry: Entry, where: str 
 
 
 def refused(entry: Entry, findings: Iterable[Finding]) -> RecipeRefused:
-    """What is said of a recipe that loads and cannot run; warnings are no reason for it."""
+    """Build the refusal of a recipe that loads and cannot run; warnings are no reason for it."""
     errors = [finding for finding in findings if finding.level == "error"]
     return RecipeRefused(
         f"Recipe '{entry.id}' cannot run: {errors[0].message}",
@@ -177,7 +178,7 @@ def refused(entry: Entry, findings: Iterable[Finding]) -> RecipeRefused:
 
 
 def called_entry(catalogue: Catalogue, caller: Source, recipe_id: str, where: str | None) -> Entry:
-    """What a recipe from such a source means by an id. Raises ``RecipeNotFound``."""
+    """Find the recipe that one from such a source means by an id. Raises ``RecipeNotFound``."""
     if caller == "builtin":
         return catalogue.get(f"builtin.{recipe_id}", None)
     return catalogue.get(recipe_id, where if caller == "project" else None)
@@ -186,7 +187,7 @@ def called_entry(catalogue: Catalogue, caller: Source, recipe_id: str, where: st
 async def brought_script(
     file: str | None, agent: str | None, agents: Mapping[str, Agent]
 ) -> RunScript | None:
-    """The turns that a run brings for an agent that plays them, read now: the file may change.
+    """Read the turns that a run brings for an agent that plays them; the file may change.
 
     Raises:
         InvalidParameter: it cannot be played, or another agent does the work.

@@ -1,9 +1,9 @@
-"""Which recipes of projects may run: those that a person has looked at and agreed to.
+"""The recipes of projects that may run: those that a person has looked at and agreed to.
 
 Agreement is to a text: the digest of a recipe file and of its prompt files, under the recipe's id,
-in a project at a path. It is kept in the daemon's own store, where no clone can bring it along,
-and where it is written whole and durably or not at all. A recipe is judged after it was loaded,
-and what was loaded is what a run gets: nothing is read again between the two.
+in a project at a path. It is kept in the daemon's own store, where no clone can bring it along, and
+where it is written whole and durably or not at all. A recipe is judged after it was loaded, and the
+loaded text is what a run gets: nothing is read again between the two.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ async def agree(
 
 
 def refusal(entry: Entry) -> str:
-    """What is said to whoever starts a project's recipe that is not trusted."""
+    """Explain to a person why a project's recipe that is not trusted cannot start."""
     assert entry.project is not None
     why = "has changed since it was trusted" if entry.changed else "is not trusted"
     directory = shlex.quote(shown(entry.project))

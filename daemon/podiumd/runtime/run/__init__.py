@@ -1,1 +1,1 @@
-"""One run, alive: its actor, its effects, its turns, its recovery."""
+"""The parts of a living run: its actor, its effects, its turns, its recovery."""

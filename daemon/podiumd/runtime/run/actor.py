@@ -1,8 +1,8 @@
-"""One run, alive: decides, stores, and does what is next, one thing at a time.
+"""The actor of a run: decides, stores, and does what is next, one thing at a time.
 
-``submit`` is the only way to change a run: decide, append durably, fold, and wake whoever waits.
-``drive`` looks at the state after each change and starts what it calls for. What it starts ends
-in a command again. Both go on after a full disk: the command fails, the run stays as it was.
+``submit`` is the only way to change a run: decide, append durably, fold, and wake all waiters.
+``drive`` looks at the state after each change and starts what it calls for. Work that it starts
+ends in a command again. Both go on after a full disk: the command fails, the run stays as it was.
 """
 
 from __future__ import annotations
@@ -54,11 +54,11 @@ _AFTER: dict[str, str] = {
 
 
 class DueWork(Protocol):
-    """What goes on for a run beside its actor: started here, reported back as commands."""
+    """The work for a run beside its actor: started here, reported back as commands."""
 
     @property
     def idle(self) -> bool:
-        """Whether nothing of the run is going on."""
+        """Return whether no work of the run is going on."""
         ...
 
     def start_due(self, nursery: trio.Nursery) -> None:
@@ -67,8 +67,8 @@ class DueWork(Protocol):
 
 
 class Following(NamedTuple):
-    """What is to be decided at once after another command, in the same transaction; ``seen`` is of
-    a run in that session."""
+    """Decision to take at once after another command, in the same transaction; ``seen`` is of a run
+    in that session."""
 
     session_id: str
     seen: c.Proceed
@@ -101,7 +101,7 @@ class RunActor:
 
     @property
     def to_stop(self) -> bool:
-        """Whether nothing of the run is to be begun any more, or what goes on is to be stopped."""
+        """Return whether no work may begin any more, or running work is to be stopped."""
         return self.state.exit is not None or self.state.stopping
 
     def poke(self) -> None:
@@ -120,8 +120,10 @@ class RunActor:
         return self.state
 
     async def settled(self) -> RunState:
-        """The state in which all counts that has been told of the run: events are handed out, and
-        can be read from the store, a moment before they do."""
+        """Return the state that includes all that was sent of the run.
+
+        Events are handed out, and can be read from the store, a moment before they count.
+        """
         async with self._lock:
             return self.state
 
@@ -166,8 +168,10 @@ class RunActor:
             return self.state
 
     def _after(self, facts: list[f.AnyFact], at: str, following: Following) -> list[f.AnyFact]:
-        """The facts that follow where the run goes on as was seen; what ends it is decided by
-        itself, with a look at what it leaves."""
+        """Return the facts that follow where the run goes on as was seen.
+
+        An end is decided by itself, with a look at what the run leaves.
+        """
         after = folded(self.state, facts, at)
         if after.session_id != following.session_id:
             return []
@@ -201,11 +205,11 @@ class RunActor:
             await self.changed()
 
     def stamp(self) -> tuple[str, float]:
-        """The present, for a command."""
+        """Return the present, for a command."""
         return self.context.clock.now(), self.context.clock.mono()
 
     async def fault(self, where: str, trace: str) -> None:
-        """The daemon failed at this run: it ends, and the log has the whole story."""
+        """End the run after a failure of the daemon; the log has the whole story."""
         log_id = uuid.uuid4().hex[:12]
         self.context.log(
             "Run fault", "error", run_id=self.run_id, effect=where, log_id=log_id, trace=trace
@@ -240,7 +244,7 @@ class RunActor:
         self.end()
 
     def end(self) -> None:
-        """Give back all that the run has, and tell whoever waits for its end."""
+        """Give back all that the run has, and wake all that wait for its end."""
         self.context.agent_limiter.release(self.run_id)
         self.session_locks.release(self.run_id)
         self.done.set()
@@ -248,7 +252,7 @@ class RunActor:
 
 
 def folded(state: RunState, facts: Iterable[f.AnyFact], at: str) -> RunState:
-    """The state as it will be once these facts are stored."""
+    """Return the state as it will be once these facts are stored."""
     for fact in facts:
         state = evolve(state, fact, at)
     return state

@@ -10,7 +10,7 @@ DENIED = "The person you work for said no."
 
 
 def decision_for(question: Question) -> Decision:
-    """The decision for an answered approval, or an answered question of the agent's own."""
+    """Build the decision for an answered approval, or an answered question of the agent's own."""
     note = question.note or ""
     if question.kind == "approval":
         if question.answer == "deny":

@@ -1,4 +1,4 @@
-"""What the daemon runs itself: checks, hooks at the end of turns, and steps that are commands."""
+"""The commands that the daemon runs itself: checks, hooks at the end of turns, and steps."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ async def _run_check(actor: RunActor) -> None:
 
 
 async def _run_hook(actor: RunActor) -> None:
-    """Run a hook at the end of a conversation's turn; ``output`` is what the agent said in it."""
+    """Run a hook at the end of a conversation's turn; ``output`` is the agent's text in it."""
     state = actor.state
     assert state.next is not None
     index = state.next.index
@@ -123,8 +123,10 @@ async def _run_step(actor: RunActor) -> None:
 
 
 def _marker(state: RunState) -> str:
-    """What the processes of the check, hook or command that is next carry, so that they are known
-    after a crash."""
+    """Derive the marker of the next check, hook or command.
+
+    Its processes carry it, so that they are known after a crash.
+    """
     move, step = state.next, state.step or ""
     assert move is not None
     kind, index = (move.kind, move.index) if move.kind in ("check", "hook") else ("command", 0)
@@ -137,8 +139,8 @@ async def _run(
 ) -> tuple[CommandResult, Path]:
     """Run a command in the run's directory; nothing of it lives when this returns.
 
-    It inherits the lease of the working tree: should this daemon be killed, nobody else comes
-    in while the command goes on.
+    It inherits the lease of the working tree: should this daemon be killed, no other comes in while
+    the command goes on.
     """
     context, marker = actor.context, _marker(actor.state)
     tree = actor.session_locks.tree(actor.run_id)

@@ -1,4 +1,5 @@
-"""What a killed daemon's commands in the sandbox, and its gits, had left: put right at the start.
+"""Repair of what a killed daemon's commands in the sandbox, and its gits, had left: done at the
+start.
 
 It is done before any git of ours looks at those trees, and before any turn goes on.
 """

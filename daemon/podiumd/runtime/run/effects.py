@@ -30,8 +30,8 @@ from podiumd.tools.git.worktree_remains import clear
 from podiumd.tools.process.processes import sweep
 
 CLOCK_SECONDS = 60.0
-"""How long at most to rely on a timer for a time of day: the machine may sleep meanwhile, and
-somebody may set its clock."""
+"""Longest time in seconds to rely on a timer for a time of day: the machine may sleep meanwhile,
+and its clock may be set."""
 
 
 class Effects:
@@ -48,7 +48,7 @@ class Effects:
 
     @property
     def idle(self) -> bool:
-        """Tell whether nothing of the run is going on."""
+        """Return whether nothing of the run is going on."""
         return not self._running
 
     def start_due(self, nursery: trio.Nursery) -> None:
@@ -98,7 +98,7 @@ class Effects:
         if agent_limiter.try_acquire(actor.run_id, actor.poke):
             return True
         if not waited:
-            actor.poke()  # whoever started the run wants to know that it is in the queue
+            actor.poke()  # the client that started the run wants to know that it is in the queue
         return False
 
     def _start_turn(self, nursery: trio.Nursery) -> None:
@@ -115,7 +115,7 @@ class Effects:
         try:
             await self.turn.run()
         except Exception:
-            # Whatever failed, no agent works on for a run that ends by it.
+            # After any failure no agent works on for a run that ends by it.
             with trio.CancelScope(shield=True):  # bounded: a sweep takes at most 8 s
                 await sweep(intent.turn_id)
             raise
@@ -169,7 +169,7 @@ class Effects:
         seen = await preconditions(actor)
         if not actor.state.ready:  # it has changed since this was called for
             return
-        if seen is None:  # somebody was quicker: it is in line for its session, without a slot
+        if seen is None:  # another was quicker: it is in line for its session, without a slot
             actor.context.agent_limiter.release(actor.run_id)
             await actor.changed()
             return

@@ -1,4 +1,4 @@
-"""Which turn had a person's words, as the facts after them tell: nothing before them is read."""
+"""The turn that had a person's words, by the facts after them: nothing before them is read."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ _TELLING: Final = frozenset(
     {"turn.intended", "steer.intended", "effect.ended", "turn.ended", "run.ended"}
 )
 _WAITING: Final = ("queued", "too_late", "lost")
-"""What comes of words that are still to be said to an agent."""
+"""Results of words that are still to be sent to an agent."""
 
 _AT_ONCE: Final = 16
 """Facts that are read at a time: the turn that has some words is mostly the next."""
 
 
 class Words(msgspec.Struct):
-    """What the facts tell of some words of a person to a conversation; ``seq`` is of the words.
+    """The facts about some words of a person to a conversation; ``seq`` is of the words.
 
     ``turn_id`` is the turn that has them, ``steered`` into it while it ran; ``into`` is the one
     that they were meant for. ``waits``: no agent has taken them. ``over``: that turn has ended, or
@@ -43,8 +43,10 @@ class Words(msgspec.Struct):
 
 
 async def find(store: Store, run_id: str, name: str, since: Words | None = None) -> Words | None:
-    """What became of the words with this uuid; ``None`` if no conversation heard them. ``since``:
-    what was found before, so that they need not be looked for again."""
+    """Find what became of the words with this uuid; ``None`` if no conversation received them.
+
+    ``since``: what was found before, so that they need not be looked for again.
+    """
     if since is None:
         heard = await store.last_event(run_id, "message.received", _field("uuid", name))
         if heard is None:
@@ -80,7 +82,7 @@ def _tell(found: Words, row: StoredFact, name: str) -> None:
 
 
 async def turn_of(store: Store, run_id: str, found: Words) -> Turn:
-    """The public ``turn`` that had the words; the run's last one if none had them."""
+    """Build the public ``turn`` that had the words; the run's last one if none had them."""
     end = found.end if found.turn_id is not None else None
     end = end or await store.last_event(run_id, "turn.ended")
     fact = None if end is None else f.decode(bytes(end.data))
@@ -136,5 +138,5 @@ async def steered(store: Store, run_id: str, name: str) -> tuple[str | None, str
 
 
 def _field(name: str, value: str) -> bytes:
-    """A field of a fact as it is stored."""
+    """Encode a field of a fact as it is stored."""
     return b'"%s":%s' % (name.encode(), msgspec.json.encode(value))

@@ -1,4 +1,4 @@
-"""The hooks of a conversation's phase: which of them are due, and what each is told and says."""
+"""The hooks of a conversation's phase: which of them are due, and their input and output."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ ASK = "ask"
 
 
 def hooks_of(state: RunState, event: str) -> list[Hook]:
-    """The hooks that the present phase has for an event, in the order of the recipe."""
+    """List the hooks that the present phase has for an event, in the order of the recipe."""
     step = state.current
     return [hook for hook in (step.hooks if step is not None else ()) if hook.event == event]
 
 
 def points(state: RunState, intent: TurnIntended) -> tuple[HookPoint, ...]:
-    """Where the agent of a turn is to stop and ask.
+    """List where the agent of a turn is to stop and ask.
 
     Where it may ask the person something, that is before every tool: none is used after it.
     """
@@ -110,8 +110,8 @@ async def _run_program(
             told,
             cwd=state.start.working_directory,
             environment=actor.context.command_environment(marker),
-            # Should this daemon be killed, nobody else works there while the hook goes on.
-            # Whoever runs it says when all that inherited the lease has ended.
+            # Should this daemon be killed, no other run works there while the hook goes on. Its
+            # runner reports when all that inherited the lease has ended.
             pass_fds=(tree.fd,) if tree is not None and tree.held else (),
         )
     finally:

@@ -16,7 +16,7 @@ class LoopLedger:
     def __init__(self, actor: RunActor, turn_id: str) -> None:
         self._actor = actor
         self._turn_id = turn_id
-        self._last = LoopState()  # for whoever asks after the turn is over
+        self._last = LoopState()  # for a reader after the turn is over
 
     @property
     def loop(self) -> LoopState:

@@ -1,4 +1,4 @@
-"""What the world looks like just before a run goes on: the observations of ``Proceed``."""
+"""The state of the world just before a run goes on: the observations of ``Proceed``."""
 
 from __future__ import annotations
 
@@ -52,10 +52,10 @@ async def preconditions(actor: RunActor) -> c.Proceed | None:
 
 async def turn_after(actor: RunActor, seen: c.Proceed) -> Following | None:
     """Observe what the turn needs that begins a step, before it is stored that the step is entered
-    as ``seen`` says: so both are one decision.
+    as ``seen`` states: so both are one decision.
 
-    ``None`` where no turn begins it, and where anything is in its way: by itself that is observed
-    again. A conversation's step is told of alone.
+    Returns ``None`` where no turn begins it, and where anything is in its way: by itself that is
+    observed again. A conversation's step is reported alone.
     """
     state = actor.state
     if state.next is None or state.next.kind != "enter" or snapshots.converses(state):
@@ -103,14 +103,14 @@ async def _seen(actor: RunActor, state: RunState) -> dict[str, Any] | None:
 
 
 def agent_of(actor: RunActor, state: RunState) -> Agent | None:
-    """The agent of the run's step in that state, if there still is one of its name."""
+    """Return the agent of the run's step in that state, if there still is one of its name."""
     step = state.current
     name = state.start.agent_override or (step.agent if step is not None else None)
     return actor.context.agents.get(name or state.start.agent)
 
 
 async def _cleanness(state: RunState) -> dict[str, Any]:
-    """Only the start of a run that commits wants a clean tree."""
+    """Look whether the tree is clean, at the start of a run that commits alone."""
     recipe = state.recipe
     if recipe is None or state.step_count or state.restart or state.accepted_dirty:
         return {}
@@ -123,8 +123,10 @@ async def _cleanness(state: RunState) -> dict[str, Any]:
 
 
 async def _look_before(state: RunState) -> dict[str, Any]:
-    """The working tree that the first step of a recipe begins in, or does again. One that commits
-    does not begin before it is known."""
+    """Look at the working tree that the first step of a recipe begins in, or does again.
+
+    A recipe that commits does not begin before it is known.
+    """
     if state.recipe is None or state.step_count:
         return {}
     if state.recipe.commits:
@@ -134,7 +136,7 @@ async def _look_before(state: RunState) -> dict[str, Any]:
 
 
 async def _tree_before(state: RunState) -> TreeMark | None:
-    """The working tree before a step that must not be repeated unseen."""
+    """Mark the working tree before a step that must not be repeated unseen."""
     step = state.current
     if step is None or not step.irreversible:
         return None
@@ -142,8 +144,10 @@ async def _tree_before(state: RunState) -> TreeMark | None:
 
 
 async def tree_mark(state: RunState) -> TreeMark | None:
-    """The working tree that such a step has left, if git tells in time: a person is asked about
-    it anyway."""
+    """Mark the working tree that such a step has left, if git answers in time.
+
+    A person is asked about it anyway.
+    """
     step = state.current
     if step is None or not step.irreversible:
         return None
@@ -151,7 +155,7 @@ async def tree_mark(state: RunState) -> TreeMark | None:
 
 
 async def round_mark(state: RunState) -> TreeMark | None:
-    """The working tree that a turn or command has left, in a step that can come round again."""
+    """Mark the tree that a turn or command has left, where its step can come round again."""
     if state.recipe is None or state.step is None:
         return None
     if not progress.comes_round(state.recipe, state.step):
@@ -160,8 +164,11 @@ async def round_mark(state: RunState) -> TreeMark | None:
 
 
 async def _mark_in_time(state: RunState) -> TreeMark | None:
-    """What a notice or a question shows. That something has ended is more than how it left the
-    tree: a git that fails, or takes too long, must not cost the run its end."""
+    """Make the mark for a notice or a question, if git answers in time.
+
+    An end matters more than how it left the tree: a git that fails, or takes too long, must not
+    cost the run its end.
+    """
     mark: TreeMark | None = None
     with trio.move_on_after(MARK_SECONDS), suppress(git.GitError, OSError):
         mark = await _mark(state)
@@ -193,7 +200,7 @@ def _take_session(actor: RunActor, agent: Agent, session: str) -> Holder | None:
 
 
 def _is_ours(actor: RunActor) -> bool:
-    """Whether a run of this daemon has the session that this run wants, and will give it back."""
+    """Return whether another run here has the session this run wants, and will give it back."""
     session = actor.state.session_id
     return actor.session_locks.user(session) != actor.run_id and actor.session_locks.held_here(
         session
@@ -203,7 +210,7 @@ def _is_ours(actor: RunActor) -> bool:
 async def acquire_tree(actor: RunActor) -> Holder | None:
     """Make sure that a recipe holds its working tree: after a restart it may be another's.
 
-    Returns who has it instead. Raises ``GitError`` where it cannot be said which tree that is,
+    Returns its holder in that case. Raises ``GitError`` where it is unknown which tree that is,
     ``LeaseError``, and ``OSError`` where the disk is full.
     """
     start = actor.state.start
@@ -213,7 +220,7 @@ async def acquire_tree(actor: RunActor) -> Holder | None:
 
 
 async def tree_of(start: RunStarted) -> str:
-    """The working tree of a recipe run: the checkout around its directory, or that alone.
+    """Find the working tree of a recipe run: the checkout around its directory, or that alone.
 
     Raises ``GitError``.
     """
@@ -247,9 +254,9 @@ def _transcript(actor: RunActor, agent: Agent, session: str) -> Path | None:
 
 
 def session_mark(actor: RunActor, agent: Agent) -> dict[str, Any] | None:
-    """What to remember of the session after a turn, where its driver does not say it itself.
+    """Build the mark of the session after a turn, where its driver does not give it itself.
 
-    Whoever finds the mark and no transcript knows that the agent's conversation is gone.
+    A mark without transcript shows that the agent's conversation is gone.
     """
     path = _transcript(actor, agent, actor.state.session_id)
     if path is None:

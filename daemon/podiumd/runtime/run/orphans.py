@@ -1,7 +1,7 @@
-"""Agents of this daemon that live on for no turn it knows of: they are ended at its start.
+"""The agents of this daemon that live on for no turn it knows of: they are ended at its start.
 
-That a turn was intended is stored before its agent exists. So only a log that was damaged since
-then has an agent that no turn can be taken up from: it would do its work for nobody, and then sit
+The intention of a turn is stored before its agent exists. So only a log that was damaged since then
+has an agent that no turn can be taken up from: it would do its work for no client, and then sit
 there idle with the lease of its session for good.
 """
 
@@ -17,10 +17,10 @@ from podiumd.tools.process.processes import marks
 
 
 async def end_unfollowed(context: Context, followed: Collection[str]) -> None:
-    """End what carries the mark of a turn that has its files here and is not among ``followed``.
+    """End processes with the mark of a turn that has files here and is not ``followed``.
 
-    Other daemons' turns, and whatever else carries such a mark, have no files here. Takes a look
-    at all processes; where there is something to end at most 10 s more.
+    Other daemons' turns, and other processes with such a mark, have no files here. Takes a look at
+    all processes; where there is something to end at most 10 s more.
     """
     ours = await trio.to_thread.run_sync(_marked_here, context)
     async with trio.open_nursery() as nursery:

@@ -1,4 +1,4 @@
-"""What one turn tells while it goes on, as events, each with its place in the turn."""
+"""The output of one turn while it goes on, as events, each with its place in the turn."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from podiumd.wire.events import TurnOutput
 
 
 class Outputs:
-    """Makes the events of one turn.
+    """Builder of the events of one turn.
 
-    A daemon that takes a turn up tells the part that goes on from its beginning, so that counting
+    A daemon that takes a turn up reports the part that goes on from its beginning, so that counting
     begins anew with it: the same words have the same place.
     """
 
@@ -23,7 +23,7 @@ class Outputs:
         self._told: Counter[tuple[str, str]] = Counter()
 
     def event(self, output: Output, at: str) -> Event:
-        """The event of an output. Its place is the characters of its kind before it."""
+        """Build the event of an output. Its place is the characters of its kind before it."""
         counted = output.part, output.kind
         place = self._told[counted]
         self._told[counted] += len(output.delta)

@@ -14,9 +14,9 @@ from podiumd.runtime.run.turn_request import served_tools
 
 
 def pending_turn(actor: RunActor, settled: base.TurnStatus | None = None) -> base.PendingTurn:
-    """What facts know of the turn that is active, for a driver to settle or take up.
+    """Build what facts know of the active turn, for a driver to settle or take up.
 
-    A living process that ``settled`` found goes before the one that is stored: of a turn that was
+    A living process that ``settled`` found goes before the one that is stored: for a turn that was
     begun once more that may be its first, which is dead.
     """
     state = actor.state
@@ -54,8 +54,11 @@ def pending_turn(actor: RunActor, settled: base.TurnStatus | None = None) -> bas
 
 
 async def lost_words(actor: RunActor) -> dict[str, str]:
-    """What the agent of the active turn had taken up, and its record lacks: its process died before
-    it wrote that down, so whoever goes on with the session has never heard it."""
+    """Find words that the agent of the active turn had taken up, and its record lacks.
+
+    Its process died before it wrote them down, so the next process of the session has never got
+    them.
+    """
     turn = actor.state.turn
     agent = None if turn is None else actor.context.agents.get(turn.intent.agent)
     if turn is None or agent is None or not agent.driver.capabilities.survives_daemon:
@@ -79,7 +82,7 @@ async def lost_words(actor: RunActor) -> dict[str, str]:
 
 
 def with_report(settled: base.TurnStatus) -> base.TurnStatus:
-    """A finding that can be judged: a broken turn of which no report is left gets one."""
+    """Add a report to a broken turn of which none is left, so that it can be judged."""
     if settled.report is not None or settled.state == "running":
         return settled
     report = TurnReport(

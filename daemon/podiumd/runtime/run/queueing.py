@@ -1,5 +1,6 @@
-"""Prompts and recipes that were taken and have not begun: behind a busy session, or beyond the
-agents that may work at once. Their number is bounded; what was taken stays, whatever the bound."""
+"""The prompts and recipes that were taken and have not begun: behind a busy session, or beyond the
+agents that may work at once. Their number is bounded; one that was taken stays, even beyond the
+bound."""
 
 from __future__ import annotations
 
@@ -33,7 +34,7 @@ class Queue:
         return self._length()
 
     def require_place(self, run_id: str) -> None:
-        """Raises ``Overloaded`` where this run would have to wait, and no more may."""
+        """Refuse a run that would have to wait where no more may. Raises ``Overloaded``."""
         length, most = self._length(run_id), self._context.limits().max_queued
         if length > max(most, self._length()):
             raise Overloaded(
@@ -56,7 +57,7 @@ class Queue:
             self._coming.discard(run_id)
 
     def _length(self, *newcomers: str) -> int:
-        """How many have to wait; a newcomer goes to its session's line, or to the agents."""
+        """Count those that wait; a newcomer goes to its session's line, or to the agents."""
         agent_limiter, in_line = self._context.agent_limiter, self._session_locks.in_line()
         held_up, to_agents = 0, 0
         for run_id, ready in (*self._not_begun(), *((one, True) for one in newcomers)):

@@ -1,6 +1,6 @@
 """Take up every run that had not ended where it was: each is folded from its facts at a start.
 
-Nothing is repeated blindly. What became of a pending turn is found out by looking:
+Nothing is repeated blindly. A look shows what became of a pending turn:
 
     found     and                                 then
     --------  ----------------------------------  ---------------------------------------------
@@ -12,7 +12,7 @@ Nothing is repeated blindly. What became of a pending turn is found out by looki
               or the run's log is damaged
     absent    nothing speaks against it           the same prompt is sent, under the same uuid
 
-Where looking cannot tell, a person is asked.
+Where looking cannot show it, a person is asked.
 """
 
 from __future__ import annotations
@@ -73,12 +73,12 @@ async def settle(
 
 
 async def _look(actor: RunActor, driver: Driver, lease: Lease | None) -> tuple[TurnStatus, bool]:
-    """Look for the turn until it is found alive, or nobody else can have its session.
+    """Look for the turn until it is found alive, or no other process can have its session.
 
-    While the agent lives it holds the session's lease, which it inherited. A process between
-    fork and exec holds it too and carries no marker yet: so as long as the lease cannot be taken,
-    a turn is never called absent, but looked for again. There is no event for a lock that falls
-    free or a marker that appears, hence the short, bounded wait.
+    While the agent lives it holds the session's lease, which it inherited. A process between fork
+    and exec holds it too and carries no marker yet: so as long as the lease cannot be taken, a turn
+    is never called absent, but looked for again. There is no event for a lock that falls free or a
+    marker that appears, hence the short, bounded wait.
     """
     alone = lease is None or lease.held
     settled = await driver.inspect(pending_turn(actor))
@@ -96,7 +96,7 @@ async def _against(actor: RunActor, damaged: str) -> str:
     """Say why a turn of which nothing reached the agent may not be begun; empty if it may."""
     if not await _has_tree(actor):
         return TREE_TAKEN
-    # Whether it was sent, or even judged, may stand in what cannot be read.
+    # Its sending, or even its judgement, may stand in what cannot be read.
     return damaged
 
 
@@ -109,13 +109,13 @@ async def _has_tree(actor: RunActor) -> bool:
         except (GitError, LeaseError):
             return False
         except OSError as error:
-            if actor.to_stop:  # it is not begun, whoever has the tree
+            if actor.to_stop:  # it is not begun, whichever run has the tree
                 return True
             await actor.wait_for_room(error)
 
 
 async def asker_gone(actor: RunActor) -> None:
-    """Report that the pending turn is entered once more: nobody waits for what it had asked."""
+    """Report that the pending turn is entered once more: its earlier requests have no asker."""
     turn = actor.state.turn
     assert turn is not None
     at, mono = actor.stamp()

@@ -63,7 +63,7 @@ class Runs:
         return list(self._actors.values())
 
     def in_use(self) -> tuple[list[str], list[str]]:
-        """The turns and the runs that are open."""
+        """List the turns and the runs that are open."""
         states = [actor.state for actor in self._actors.values()]
         turns = [state.turn.intent.turn_id for state in states if state.turn is not None]
         return turns, [state.start.run_id for state in states]
@@ -74,12 +74,14 @@ class Runs:
         return None if actor is None else actor.state.start.kind
 
     def get(self, run_id: str) -> RunActor | None:
-        """The actor of a run that is alive."""
+        """Return the actor of a run that is alive."""
         return self._actors.get(run_id)
 
     async def let_end(self, run_id: str) -> bool:
-        """Wait until a run that has ended is gone, with all that it held; false at once for one
-        that goes on. Its end is told a moment before: who asks for the same then is not refused.
+        """Wait until a run that has ended is gone, with all that it held.
+
+        Returns false at once for one that goes on. Its end is sent a moment before: a client that
+        then asks for the same is not refused.
         """
         actor = self._actors.get(run_id)
         if actor is not None and (await actor.settled()).exit is None:
@@ -106,7 +108,7 @@ class Runs:
                 await actor.changed()
 
     async def resolve(self, run_id: str) -> str:
-        """The full id for an id or a unique beginning of one.
+        """Resolve an id or a unique beginning of one to the full id.
 
         Raises:
             NotFound: none, or more than one.
@@ -125,7 +127,7 @@ class Runs:
         raise NotFound("run", run_id)
 
     async def listed(self, active: bool | None, limit: int, before: str | None) -> list[Run]:
-        """The public runs of recipes, newest first, those that began before one.
+        """List the public runs of recipes, newest first, those that began before one.
 
         Raises:
             NotFound: there is no run ``before``.
@@ -137,7 +139,7 @@ class Runs:
         return [replace(run, ctx=UNSET) for run in found if run is not None]
 
     async def state(self, run_id: str) -> RunState:
-        """The state of a run, alive or over. Raises ``NotFound``."""
+        """Return the state of a run, alive or over. Raises ``NotFound``."""
         run_id = await self.resolve(run_id)
         actor = self._actors.get(run_id)
         loaded = None if actor is not None else await load(self._context.store, run_id)
@@ -174,7 +176,7 @@ class Runs:
         in_use = {loaded.state.start.run_id for loaded in found}
         self._nursery.start_soon(clear_earlier, self._context, in_use)
         actors = [self._launch(one.state, one.damaged, recovered=True) for one in found]
-        # Who is at work already keeps its slot, whoever is quicker now.
+        # A run at work already keeps its slot, however quick another is now.
         actors.sort(key=lambda actor: actor.state.turn is None)
         for actor in actors:
             if actor.state.turn is not None or actor.state.ready:
@@ -182,9 +184,11 @@ class Runs:
                 self._context.agent_limiter.try_acquire(actor.run_id, actor.poke, force=force)
 
     async def _say_looked(self, states: Iterable[RunState]) -> None:
-        """Have the tree of each run that began under a daemon before looked at as from then on:
-        what forged times would hide since is told all the same. All at once: one that hangs holds
-        no other."""
+        """Count the tree of each run of an earlier daemon as looked at from its beginning.
+
+        So changes that forged times would hide since are found all the same. All at once: one that
+        hangs holds no other.
+        """
         with trio.move_on_after(TREE_SECONDS):
             async with trio.open_nursery() as nursery:
                 for state in states:
@@ -213,7 +217,8 @@ class Runs:
         """Take the leases of a run again; one that a living agent holds is adopted.
 
         A lock file that cannot be used is this run's trouble alone: before anything of it goes on
-        the lease is asked for again, and a person told. Raises ``OSError`` where the disk is full.
+        the lease is asked for again, and a person is notified. Raises ``OSError`` where the disk is
+        full.
         """
         try:
             await self._take_leases(state)
@@ -233,8 +238,8 @@ class Runs:
         if state.main_session != session_id:
             self._session_locks.acquire_session(state.main_session, start.run_id, start.kind)
         if start.kind == "recipe":
-            # Which tree git cannot say, or one that somebody has taken, is dealt with before
-            # anything of the run goes on: it is tried again then.
+            # A tree that git cannot name, or that another has taken, is dealt with before anything
+            # of the run goes on: it is tried again then.
             with suppress(git.GitError):
                 self._session_locks.reacquire_tree(await tree_of(start), start.run_id)
 
@@ -292,7 +297,7 @@ class Runs:
         self.taken_up += 1
 
     async def _remove_files(self, actor: RunActor) -> None:
-        """The spools of a run that is over; after an error they stay, for whoever looks into it."""
+        """Remove the spools of a run that is over; after an error they stay for inspection."""
         ending = actor.state.exit
         if ending is None or ending.category == "error":
             return
@@ -319,7 +324,7 @@ class Runs:
                     nursery.start_soon(actor.interrupt)
 
     async def leave(self) -> None:
-        """The daemon stops: agents that can work on without it are let go, nothing is begun."""
+        """Let go of agents that can work on without the daemon, which stops; nothing is begun."""
         self.close()
         with trio.move_on_after(LEAVE_SECONDS, shield=True):
             async with trio.open_nursery() as nursery:

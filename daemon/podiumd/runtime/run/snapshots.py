@@ -1,7 +1,7 @@
-"""Publish where conversations stand, to all who follow them: transient events, never stored.
+"""Publish the state of conversations to all their followers: transient events, never stored.
 
 One comes after everything that changes what a client shows, and first thing to each follower, so
-that nobody has to put a phase and its context together from facts.
+that no client has to put a phase and its context together from facts.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from podiumd.wire import views
 from podiumd.wire.event import Event
 
 MOST_AT_ONCE: Final = 64
-"""Conversations that a new follower is told of: those that were begun last."""
+"""Conversations that are reported to a new follower: those that were begun last."""
 
 
 Unchanging = (
@@ -40,7 +40,7 @@ Unchanging = (
 
 
 def converses(state: RunState) -> bool:
-    """Tell whether a run has phases that are conversations."""
+    """Return whether a run has phases that are conversations."""
     recipe = state.recipe
     return recipe is not None and any(step.kind == "talk" for step in recipe.steps.values())
 
@@ -53,7 +53,7 @@ def after(state: RunState, facts: Iterable[f.AnyFact], at: str) -> Event | None:
 
 
 def _changes(fact: f.AnyFact) -> bool:
-    """Tell whether a fact changes what a client shows of a conversation."""
+    """Return whether a fact changes what a client shows of a conversation."""
     if isinstance(fact, Unchanging):
         return False
     match fact:

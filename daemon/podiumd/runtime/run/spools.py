@@ -1,8 +1,8 @@
-"""What the turns of one run have written lies on the disk until the run ends: bounded together.
+"""The output of a run's turns, which lies on the disk until the run ends: bounded together.
 
-Nothing that is due reads the output of a turn whose end is stored: it is kept for whoever looks
-into a run that failed. So beyond the bound the oldest goes, and the log and the turn's directory
-say so. A crash in between leaves more than the bound until the next turn of the run has ended.
+No due work reads the output of a turn whose end is stored: it is kept for the inspection of a run
+that failed. So beyond the bound the oldest goes, and the log and the turn's directory state it. A
+crash in between leaves more than the bound until the next turn of the run has ended.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class Spools:
 
 
 def _sizes(directories: list[Path]) -> list[tuple[Path, int]]:
-    """How many bytes the output of each turn takes, of those that have any."""
+    """Measure the output of each turn in bytes, of those that have any."""
     found = []
     for directory in directories:
         size = 0

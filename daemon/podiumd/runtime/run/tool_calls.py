@@ -37,7 +37,7 @@ async def end_leftovers(actor: RunActor, intent: TurnIntended) -> None:
 
 
 def _marker(actor: RunActor, intent: TurnIntended) -> str:
-    """What the processes of a turn's hooks carry: one for all, they run one after another."""
+    """Derive the marker of a turn's hooks: one for all, they run one after another."""
     return derive(actor.run_id, intent.turn_id, "hooks")
 
 
@@ -45,7 +45,7 @@ Raised = base.ToolCalled | base.HookRaised
 
 
 class _FromOutside:
-    """A call that somebody else waits for than the driver."""
+    """A call whose caller is not the driver."""
 
     def __init__(self, call: base.ToolCalled) -> None:
         self.call = call
@@ -62,7 +62,7 @@ _Waiting = Raised | _FromOutside
 
 
 class ToolCalls:
-    """The tools of one turn. ``handle`` is told what came of each call."""
+    """The tools of one turn. ``handle`` gets the result of each call."""
 
     def __init__(self, actor: RunActor, intent: TurnIntended, handle: base.Turn) -> None:
         self._actor = actor
@@ -96,7 +96,7 @@ class ToolCalls:
                 continue
             call = event.call if isinstance(event, _FromOutside) else event
             answer = await self._called(call)
-            if answer is None:  # the turn is over: nobody waits for it
+            if answer is None:  # the turn is over: no agent waits for it
                 continue
             if isinstance(event, _FromOutside):
                 event.settle(*answer)
@@ -104,7 +104,7 @@ class ToolCalls:
                 await self._handle.reply_tool(call.call_id, answer[1], answer[0])
 
     async def _called(self, call: base.ToolCalled) -> tuple[bool, str] | None:
-        """Whether it was done, and what came of it in words; ``None``: its turn is over."""
+        """Return whether it was done, and its result in words; ``None``: its turn is over."""
         tool = call.tool.removeprefix(SERVED_PREFIX)
         used = self._stored(call.call_id) or await self._done(call, tool)
         if used is None:
@@ -114,7 +114,7 @@ class ToolCalls:
         return used.success, text
 
     async def _done(self, call: base.ToolCalled, tool: str) -> ToolUsed | None:
-        """The call, done and stored, unless a hook is against it; ``None``: its turn is over."""
+        """Do and store the call, unless a hook is against it; ``None``: its turn is over."""
         actor = self._actor
         refused = None
         if not self._has_asked:
@@ -134,8 +134,10 @@ class ToolCalls:
         return self._stored(call.call_id)
 
     async def _objected(self, call: base.ToolCalled, tool: str, message: str) -> str | None:
-        """What a hook has against a call that was done. It is asked once in this daemon's life:
-        whether one that died has heard it to its end is not known."""
+        """Ask the hooks about a call that was done, once in this daemon's life.
+
+        It is not known whether a daemon that died has got the answer.
+        """
         if call.call_id not in self._objections:
             self._objections[call.call_id] = await around_tool(
                 self._actor, "after-tool", tool, call.args, self._marker, message
@@ -143,7 +145,8 @@ class ToolCalls:
         return self._objections[call.call_id]
 
     async def _raised(self, hook: base.HookRaised) -> None:
-        """A tool of the agent's own. Podium's have their hooks where they are called."""
+        """Ask the hooks about a tool of the agent's own; Podium's have theirs where they are
+        called."""
         tool, refusal = hook.tool, None
         if tool.startswith(SERVED_PREFIX):
             pass

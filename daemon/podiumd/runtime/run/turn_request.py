@@ -1,4 +1,4 @@
-"""What a driver is told to run a turn: from the intention, and from what is there."""
+"""The request of a driver to run a turn: from the intention, and from what is there."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def _make_directory(directory: Path, *, begun: bool) -> None:
 
 
 def turn_request(actor: RunActor, agent: Agent, active: ActiveTurn) -> base.TurnRequest:
-    """All that the driver needs for the turn that is active; its directory is made.
+    """Build all that the driver needs for the turn that is active; its directory is made.
 
     Raises ``OSError`` where the disk is too full for that.
     """
@@ -91,7 +91,7 @@ def turn_request(actor: RunActor, agent: Agent, active: ActiveTurn) -> base.Turn
 
 
 def _lease_fd(actor: RunActor, agent: Agent, intent: TurnIntended) -> int | None:
-    """The session's lock, for an agent that is to hold it while no daemon lives."""
+    """Return the session's lock, for an agent that is to hold it while no daemon lives."""
     lease = actor.session_locks.lease(intent.session_id)
     if lease is None or not agent.driver.capabilities.survives_daemon:
         return None
@@ -100,15 +100,17 @@ def _lease_fd(actor: RunActor, agent: Agent, intent: TurnIntended) -> int | None
 
 
 def served_tools(state: RunState, intent: TurnIntended) -> tuple[phase_tools.ToolSpec, ...]:
-    """The tools that Podium serves in a turn, as its agent is offered them."""
+    """List the tools that Podium serves in a turn, as its agent is offered them."""
     if not intent.served:
         return ()
     return tuple(spec for spec in phase_tools.specs(state) if spec.name in intent.served)
 
 
 def _foreign(state: RunState) -> tuple[str, ...] | None:
-    """What was uncommitted or ignored when the run of a recipe began; ``None`` where that is not
-    known."""
+    """List what was uncommitted or ignored when the run of a recipe began.
+
+    ``None`` where that is not known.
+    """
     base = state.base
     if state.recipe is None or base is None or base.problem or base.more or not base.repository:
         return None
@@ -116,22 +118,25 @@ def _foreign(state: RunState) -> tuple[str, ...] | None:
 
 
 def _schema(state: RunState) -> dict[str, object] | None:
-    """What the last word of the turn must look like; a conversation's may be anything."""
+    """Build the schema of the turn's last message; a conversation's may be anything."""
     if state.recipe is None or (state.current is not None and state.current.kind == "talk"):
         return None
     return recipe_schema(state.recipe.union_outcomes())
 
 
 def _system_text(state: RunState, intent: TurnIntended, agent: Agent) -> str | None:
-    """What is added to the agent's own system text, where that can be another in each turn."""
+    """Return the text to add to the agent's own system text, where each turn can have another."""
     if intent.system is not None and not agent.driver.capabilities.system_text:
         return state.start.system_prompt
     return intent.system or state.start.system_prompt
 
 
 def _prompt(state: RunState, intent: TurnIntended, agent: Agent) -> str:
-    """The prompt; of an agent that cannot change its system text, that of the phase stands before
-    the first message that the phase has in its record."""
+    """Build the prompt.
+
+    For an agent that cannot change its system text, that of the phase stands before the first
+    message that the phase has in its record.
+    """
     if intent.system is None or agent.driver.capabilities.system_text:
         return intent.prompt
     first = state.sends == 1 or intent.anew or prompts.ORIGINAL in intent.prompt

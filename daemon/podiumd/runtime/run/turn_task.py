@@ -1,4 +1,4 @@
-"""One turn of a run: started or taken up, followed, stopped when it must be, reported."""
+"""The task of one turn: started or taken up, followed, stopped when it must be, reported."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from podiumd.runtime.run.turn_request import served_tools, turn_request
 from podiumd.tools.failpoints import failpoint
 
 STOP_SECONDS = 2.0
-"""How long an agent that was told to stop may take before it is ended."""
+"""Seconds that an agent may take to stop when asked, before it is ended."""
 
 _TAKEN_UP = frozenset({"started", "completed"})
 
@@ -54,15 +54,15 @@ class TurnTask:
 
     @property
     def live(self) -> bool:
-        """Whether the agent can be spoken to."""
+        """Return whether the agent can be addressed."""
         return self._handle is not None
 
     def open_to(self, request_id: str | None) -> bool:
-        """Whether the agent of this turn has asked this question, as far as we know."""
+        """Return whether the agent of this turn has asked this question, as far as is known."""
         return self.live and request_id in self._asked
 
     async def leave(self) -> None:
-        """The daemon stops: let the agent work on without it."""
+        """Let the agent work on without the daemon, which stops."""
         if self._handle is not None:
             await self._handle.leave()
 
@@ -91,7 +91,7 @@ class TurnTask:
             await self._report(handle.report, tuple(self._delivered))
 
     def _not_gone_on_with(self) -> TurnReport:
-        """The end of a turn that is stopped before it begins, or before it goes on."""
+        """Build the end of a turn that is stopped before it begins, or before it goes on."""
         actor = self._actor
         loop = actor.state.turn.loop if actor.state.turn is not None else self._active.loop
         return TurnReport(
@@ -113,7 +113,7 @@ class TurnTask:
             self._handle = None
 
     async def _settle_again(self) -> None:
-        """The agent that was to be taken up has ended meanwhile."""
+        """Settle the turn again: the agent that was to be taken up has ended meanwhile."""
         driver = self._actor.context.agents[self.intent.agent].driver
         settled = await driver.inspect(pending_turn(self._actor, self._settled))
         self._take_leases_back()
@@ -124,7 +124,7 @@ class TurnTask:
         await self.run()
 
     def _take_leases_back(self) -> None:
-        """The agent, which had inherited the leases of the session and the tree, is gone."""
+        """Take back the leases of session and tree: the agent that inherited them is gone."""
         session_locks = self._actor.session_locks
         for lease in (
             session_locks.lease(self.intent.session_id),
@@ -172,7 +172,7 @@ class TurnTask:
             except BaseException as error:
                 # Cancelled, and not by us: the whole daemon goes, and the agent is let go, not
                 # ended. Asked here, inside: a nursery raises groups. The nursery itself may be
-                # cancelled by then, if its other task heard of it first.
+                # cancelled by then, if its other task noticed it first.
                 if not isinstance(error, Exception) and not self._stopped:
                     with trio.move_on_after(STOP_SECONDS, shield=True):
                         await handle.leave()
@@ -180,7 +180,7 @@ class TurnTask:
             nursery.cancel_scope.cancel()
 
     def _reachable(self, calls: ToolCalls) -> AbstractContextManager[None]:
-        """Whoever has the turn's token may use its tools from outside of the daemon."""
+        """Open the turn's tools to any holder of its token, from outside of the daemon."""
         context, intent = self._actor.context, self.intent
         served = served_tools(self._actor.state, intent)
         return context.tool_access.open(context.turn_directory(intent.turn_id), served, calls.use)
@@ -247,7 +247,7 @@ class TurnTask:
         await self._actor.report(over)
 
     def deliver(self, question: Question) -> Callable[[], Awaitable[None]]:
-        """The task that hands a person's answer to the agent; harmless to do again."""
+        """Return the task that hands a person's answer to the agent; harmless to do again."""
 
         async def task() -> None:
             handle = self._handle
@@ -264,7 +264,7 @@ class TurnTask:
         return task
 
     def hand_over(self, steer: PendingSteer) -> Callable[[], Awaitable[None]]:
-        """The task that hands a steer to the agent; harmless to do again."""
+        """Return the task that hands a steer to the agent; harmless to do again."""
 
         async def task() -> None:
             handle = self._handle
@@ -284,8 +284,10 @@ class TurnTask:
         return task
 
     async def _stop_in_time(self, handle: base.Turn, following: trio.CancelScope) -> None:
-        """Interrupt the turn when it is told to stop or over its time; then stop following, so
-        that leaving the driver's context ends what is left."""
+        """Interrupt the turn on request or over its time; then stop following.
+
+        So leaving the driver's context ends what is left.
+        """
         await self._until_stop()
         with trio.move_on_after(STOP_SECONDS):
             await handle.interrupt()
@@ -327,7 +329,7 @@ class TurnTask:
 
     @staticmethod
     def _asked_seconds(state: RunState, now: float) -> float:
-        """How long the turn has waited for answers; a clock may have begun anew meanwhile."""
+        """Compute the seconds waited for answers; a clock may have begun anew meanwhile."""
         turn = state.turn
         if turn is None:
             return 0.0
@@ -335,8 +337,10 @@ class TurnTask:
         return turn.asked_seconds + max(0.0, now - since)
 
     def _seconds_unwatched(self) -> float:
-        """How long ago the agent last wrote: a turn that ended while no daemon looked is not
-        charged for the daemon's absence."""
+        """Return how long ago the agent last wrote.
+
+        A turn that ended while no daemon looked is not charged for the daemon's absence.
+        """
         directory = self._actor.context.turn_directory(self.intent.turn_id)
         try:
             last = max(path.stat().st_mtime for path in directory.iterdir())
@@ -377,5 +381,5 @@ class TurnTask:
 
 
 def _is_same(known: TurnStarted | None, event: base.Started) -> bool:
-    """Whether it is the process that is stored."""
+    """Return whether it is the process that is stored."""
     return known is not None and (known.pid, known.proc_start) == (event.pid, event.proc_start)

@@ -37,7 +37,7 @@ class SessionList:
         self._runs = runs
 
     async def count(self) -> int:
-        """How many sessions there are."""
+        """Count the sessions."""
         return await self._transcripts.count()
 
     async def page(
@@ -60,13 +60,13 @@ class SessionList:
         return self._transcripts.listen()
 
     async def get(self, session_id: str) -> Session:
-        """One row. Raises ``NotFound``."""
+        """Return one row. Raises ``NotFound``."""
         with _refusals(session_id):
             row = await self._transcripts.row(await self._sessions.resolve(session_id))
         return (await self._public([row]))[0]
 
     async def messages(self, session_id: str, after_seq: int | None, limit: int) -> MessagesPage:
-        """A page of messages. Raises ``NotFound``, ``Overloaded``."""
+        """Return a page of messages. Raises ``NotFound``, ``Overloaded``."""
         session_id = await self._sessions.resolve(session_id)
         with _refusals(session_id):
             page = await self._transcripts.messages(session_id, after_seq, limit)
@@ -76,7 +76,7 @@ class SessionList:
     async def follow(
         self, session_id: str, after_seq: int | None, limit: int
     ) -> AsyncIterator[MessageFeed]:
-        """A page of messages, and a feed of those after it. Raises as ``messages``."""
+        """Open a page of messages, and a feed of those after it. Raises as ``messages``."""
         session_id = await self._sessions.resolve(session_id)
         with _refusals(session_id):
             async with self._transcripts.follow(session_id, after_seq, limit) as feed:
@@ -145,7 +145,7 @@ class SessionList:
 
 
 def _name(row: Row, named: Named | None) -> str:
-    """What a session is called: as a person has named it, else by the recipe that began it."""
+    """Return the name of a session: from a person, else from the recipe that began it."""
     summary = row.summary
     if named is None or summary.title_rank >= NAMED_BY_A_PERSON:
         return summary.name

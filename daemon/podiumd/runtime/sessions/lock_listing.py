@@ -1,4 +1,4 @@
-"""Who holds which session and working tree, over all daemons of this user and other programs."""
+"""The holders of sessions and working trees, over all daemons of this user and other programs."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from podiumd.wire.sessions import Lock
 
 
 async def all_locks(context: Context) -> list[Lock]:
-    """The result of ``sessions.locks``."""
+    """Build the result of ``sessions.locks``."""
     held = list(await context.leases.all_held())
     leased = {holder.session_id for holder in held if holder.session_id is not None}
     for agent in context.agents.values():

@@ -1,4 +1,4 @@
-"""Which agent a session belongs to, and where it lives."""
+"""The agent that a session belongs to, and where it lives."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ class Sessions:
         self._transcripts = transcripts
 
     async def resolve(self, session_id: str) -> str:
-        """The full id for an id, or for a beginning that only one session has.
+        """Resolve an id, or a beginning that only one session has, to the full id.
 
-        An id that nobody knows is returned as it is: whoever needs the session will say so.
+        An unknown id is returned as it is: the code that needs the session reports it.
 
         Raises:
             InvalidParameter: more than one begins with it.
@@ -55,11 +55,11 @@ class Sessions:
         return found.pop()
 
     async def find(self, session_id: str) -> Session:
-        """The session of this id.
+        """Find the session of this id.
 
         Raises:
             NotFound: no run and no agent knows it.
-            Busy: another daemon is about to make it, and nobody can know it yet.
+            Busy: another daemon is about to make it, and it cannot be known yet.
         """
         rows = await self._context.store.runs_of_session(session_id, 1)
         run = await summary(self._context.store, rows[0]) if rows else None

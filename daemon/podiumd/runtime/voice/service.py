@@ -22,7 +22,7 @@ from podiumd.speech.words.vocabulary import Vocabulary, vocabulary
 from podiumd.wire.voice import SpokenCommand as Command
 
 LOCAL: Final = "local"
-"""Who speaks at the machine itself."""
+"""Speaker at the machine itself."""
 
 MOST_RECIPES: Final = 20
 
@@ -31,7 +31,7 @@ AGAIN_SECONDS: Final = 1.0
 
 
 class Microphone:
-    """One that was opened in a session: what is said into it may be a command, once."""
+    """A microphone that was opened in a session: what is spoken into it may be a command, once."""
 
     def __init__(self, session_id: str, open_questions: frozenset[str]) -> None:
         self.session_id = session_id
@@ -43,20 +43,22 @@ class Microphone:
 
 
 class Microphones:
-    """Those at this machine, by their utterances."""
+    """The microphones at this machine, by their utterances."""
 
     def __init__(self, control: SpokenControl) -> None:
         self._control = control
         self._open: WeakKeyDictionary[Utterance, Microphone] = WeakKeyDictionary()
 
     def opened(self, utterance: Utterance, session_id: str | None) -> None:
-        """Somebody begins to speak, or goes on."""
+        """Note that a person begins to speak, or goes on."""
         if session_id is not None and utterance not in self._open:
             self._open[utterance] = Microphone(session_id, self._control.open_questions())
 
     async def command(self, utterance: Utterance, transcript: Transcript) -> Command | None:
-        """Obey what was said, if it is a command and was said in a session; the same again when
-        it is asked for again."""
+        """Obey an utterance, if it is a command and was spoken in a session.
+
+        The result is the same when it is asked for again.
+        """
         microphone = self._open.get(utterance)
         if microphone is None or transcript.no_speech:
             return None
@@ -87,7 +89,7 @@ class Voice:
         self._service = service
 
     async def vocabulary(self, session_id: str | None, working_directory: str | None) -> Vocabulary:
-        """The terms that may come up in a session or a directory; takes a second at most.
+        """List the terms that may come up in a session or a directory; takes a second at most.
 
         Raises:
             NotFound: there is no such session.
@@ -105,7 +107,7 @@ class Voice:
         return await vocabulary(working_directory, recipes)
 
     async def terms(self, session_id: str | None) -> tuple[str, ...]:
-        """The terms alone; none for a session that is new, or not named."""
+        """List the terms alone; none for a session that is new, or not named."""
         if session_id is None:
             return ()
         try:

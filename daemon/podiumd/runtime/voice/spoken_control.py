@@ -1,8 +1,8 @@
-"""Spoken commands carried out: what is asked is answered, what runs is stopped.
+"""Spoken commands carried out: a question is answered, a run is stopped.
 
 A command is recognised from the words alone, before anything else sees them. It speaks of a
-question that was open when the person began to speak, and of no other. Who speaks is told apart by
-``device``: what one was read back no other confirms.
+question that was open when the person began to speak, and of no other. Speakers are distinguished
+by ``device``: a read-back to one is confirmed by no other.
 """
 
 from __future__ import annotations
@@ -41,23 +41,26 @@ class Said(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SpokenControl:
-    """The commands of all who speak to one daemon. ``clock`` is that of ``Said.began``."""
+    """The commands of all that speak to one daemon. ``clock`` is that of ``Said.began``."""
 
     def __init__(self, service: Service, clock: Callable[[], float]) -> None:
         self._service = service
         self._clock = clock
         self._pending: dict[str, Pending] = {}
-        """What a device was read back and has not confirmed."""
+        """Command read back to each device and not confirmed yet."""
         self._read: dict[str, tuple[str | None, str]] = {}
         """The question that a device was read at ``next``, and the session it spoke in then."""
 
     def open_questions(self) -> frozenset[str]:
-        """The ids of what is asked just now."""
+        """Return the ids of the questions that are open just now."""
         return frozenset(each.asked.question_id for each in self._service.open_questions())
 
     def asked(self, said: Said) -> Asked | None:
-        """The open question that an utterance may be about: what its device is to confirm or was
-        read last, else what is asked in its session, else the only one there is."""
+        """Find the open question that an utterance may be about.
+
+        It is what its device is to confirm or was read last, else what is asked in its session,
+        else the only one there is.
+        """
         known = [
             each
             for each in self._service.open_questions()
@@ -79,7 +82,7 @@ class SpokenControl:
     async def obey(self, said: Said, last_spoken: str = "") -> Command | None:
         """Carry an utterance out if it is a command; ``None``: these are ordinary words.
 
-        ``last_spoken`` is what its device was told last.
+        ``last_spoken`` is what was last spoken to its device.
         """
         await languages_read()
         heard = self._hear(said)
@@ -127,7 +130,7 @@ class SpokenControl:
         return heard
 
     async def _apply(self, said: Said, heard: Heard) -> str:
-        """Carry a command out; returns what is to be said in place of its own words, if anything.
+        """Carry a command out; return what to speak in place of its own words, if anything.
 
         Raises ``PodiumError``.
         """
@@ -154,7 +157,7 @@ class SpokenControl:
         await self._service.interrupt_session(session_id)
 
     def _next(self, said: Said) -> str:
-        """The question after the one that is left open."""
+        """Read the question after the one that is left open."""
         questions = [each.asked for each in self._service.open_questions()]
         here = self.asked(said)
         ids = [asked.question_id for asked in questions]

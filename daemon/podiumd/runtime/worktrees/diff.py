@@ -1,4 +1,4 @@
-"""What a run has changed: since it began, up to now or to its end."""
+"""The changes of a run: since it began, up to now or to its end."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from podiumd.wire.runs import Diff, DiffCommit, DiffFile, DiffPart
 
 
 async def run_diff(state: RunState, patch: bool) -> Diff:
-    """The commits and files of a run, with their patches where ``patch`` says so.
+    """Build the commits and files of a run, with their patches if ``patch``.
 
-    What is not committed is told as it is now; of a run that has ended only of the files that it
+    Uncommitted files are shown as they are now; for a run that has ended only the files that it
     left so. Raises ``PodiumError``.
     """
     base = state.found
@@ -76,7 +76,7 @@ def _part(part: Part, base: TreeLook) -> DiffPart:
 
 
 async def _place(state: RunState) -> tuple[str, bool]:
-    """Where to ask git, and whether the run's working tree is there still."""
+    """Return where to ask git, and whether the run's working tree is there still."""
     where, own = state.start.working_directory, state.start.worktree
     if own is not None and not await trio.to_thread.run_sync(Path(where).is_dir):
         return own.repository, False
@@ -86,8 +86,10 @@ async def _place(state: RunState) -> tuple[str, bool]:
 def _of_run(
     top: str, base: TreeLook, last: frozenset[str] | None, paths: list[str]
 ) -> Iterable[str]:
-    """Those of the paths that are not as the run found them, nor somebody else's since its end.
-    Blocks."""
+    """Select the paths that differ from what the run found, unless others changed them since.
+
+    That is, since the end of the run. Blocks.
+    """
     names = {path: name_of(path.encode("utf-8", "surrogateescape")) for path in paths}
     if last is not None:
         names = {path: name for path, name in names.items() if name in last}
@@ -104,7 +106,7 @@ def _of_run(
 
 
 def _why_not(state: RunState) -> str:
-    """Why nobody knows what a run has changed."""
+    """Explain why it is unknown what a run has changed."""
     if state.start.recipe is None:
         return "A plain prompt notes nothing of the tree it works in: 'git diff' has what changed."
     if state.found is not None:

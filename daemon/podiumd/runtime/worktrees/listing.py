@@ -37,13 +37,16 @@ LONGEST_SLUG = 32
 SHORT = 8
 _PREFIXES = 50
 REMOVED = ".removed-"
-"""What the name of a worktree begins with that is being removed."""
+"""Prefix of the name of a worktree that is being removed."""
 
 
 class Inside(msgspec.Struct, frozen=True, kw_only=True):
-    """What would be lost with a worktree: files that are not committed, commits that no other
-    branch has. ``head`` is the commit of the branch; ``merged``: the branch that is checked out in
-    the repository has it."""
+    """The work that would be lost with a worktree: files that are not committed, commits that no
+    other branch has.
+
+    ``head`` is the commit of the branch; ``merged``: the branch that is checked out in the
+    repository has it.
+    """
 
     head: str | None
     uncommitted: list[str]
@@ -52,13 +55,13 @@ class Inside(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def short_name(words: str, run_id: str) -> str:
-    """A name for a run's worktree and branch: what it is about, and the beginning of its id."""
+    """Build a name for a run's worktree and branch: its subject, and the beginning of its id."""
     slug = branch_name(words)[:LONGEST_SLUG].rstrip("-_")
     return f"{slug}-{run_id[:SHORT]}" if slug else run_id[:SHORT]
 
 
 def places(state: Path) -> list[Path]:
-    """The directories of worktrees, in the order of their names. Blocks."""
+    """List the directories of worktrees, in the order of their names. Blocks."""
     try:
         found = sorted((state / "worktrees").iterdir())
     except OSError:
@@ -67,9 +70,9 @@ def places(state: Path) -> list[Path]:
 
 
 async def run_of(context: Context, place: Path) -> tuple[RunRow, Worktree] | None:
-    """The run that a worktree was made for; ``None`` where none is known, as of one forgotten.
+    """Find the run that a worktree was made for; ``None`` where none is known, as a forgotten one.
 
-    Older ones are called by the whole id, others end in its beginning.
+    Older ones are named after the whole id, others end in its beginning.
     """
     for prefix in (place.name, place.name[-SHORT:]):
         for row in await context.store.runs_with_prefix(prefix, _PREFIXES) if prefix else ():
@@ -81,7 +84,7 @@ async def run_of(context: Context, place: Path) -> tuple[RunRow, Worktree] | Non
 
 
 async def listed(context: Context) -> list[WorktreeRow]:
-    """Every worktree, with what is in it; git looks into a few of them at once."""
+    """List every worktree, with what is in it; git looks into a few of them at once."""
     found: list[WorktreeRow] = []
     sizes = Sizes()
     looks: list[tuple[int, Worktree]] = []
@@ -127,7 +130,7 @@ async def listed(context: Context) -> list[WorktreeRow]:
 
 
 async def _described(row: WorktreeRow, plan: Worktree) -> WorktreeRow:
-    """The row with what it says of the branch and the files of a worktree, or why it does not."""
+    """Fill in a row's branch and files of a worktree, or why they are unknown."""
     problem = f"git did not answer within {LOOK_SECONDS:g} s"
     with trio.move_on_after(LOOK_SECONDS):
         try:
@@ -148,7 +151,7 @@ async def _described(row: WorktreeRow, plan: Worktree) -> WorktreeRow:
 
 
 async def look_inside(plan: Worktree) -> Inside:
-    """Look at what is in a worktree. Raises ``GitError`` where nobody can say."""
+    """Look at what is in a worktree. Raises ``GitError`` where that is unknown."""
     if not await git.is_worktree(plan.repository, plan.directory):
         raise GitError(f"'{plan.directory}' is no worktree of '{plan.repository}' any more")
     paths = await git.dirty(plan.directory)
@@ -179,8 +182,10 @@ class Sizes:
         self._left = MOST_COUNTED
 
     def of(self, place: Path, go_on: Callable[[], None]) -> int | None:
-        """What the files in a directory take; ``None`` where there are too many to look at.
-        ``go_on`` is called before each directory, and ends it by what it raises. Blocks."""
+        """Measure the files in a directory; ``None`` where there are too many to look at.
+
+        ``go_on`` is called before each directory, and ends it by an exception. Blocks.
+        """
         total = 0
         for directory, below, names in walk(place):
             go_on()

@@ -44,8 +44,10 @@ async def tree_look(state: RunState) -> TreeLook:
 
 
 async def look_in_time(state: RunState, *, awaited: bool = False) -> TreeLook:
-    """The same; where git fails or takes too long, what is told is why. ``awaited``: somebody
-    waits for no more than the answer."""
+    """Look at the tree as ``tree_look``; where git fails or takes too long, report why.
+
+    ``awaited``: the caller waits for no more than the answer.
+    """
     seconds = AWAITED_SECONDS if awaited else LOOK_SECONDS
     problem = f"git did not answer within {seconds:g} s"
     with trio.move_on_after(seconds):

@@ -27,14 +27,15 @@ CLEAR_SECONDS = 60.0
 
 
 def marker_of(run_id: str) -> str:
-    """What the git carries that makes a run's worktree."""
+    """Return the marker of the git that makes a run's worktree."""
     return f"worktree-{run_id}"
 
 
 async def clear_after(context: Context, run_id: str, plan: f.Worktree) -> None:
     """Remove what is left of the worktree that a run, which is over, was to work in.
 
-    Where it was never made, and nobody has put anything there; else it is logged why it stays.
+    A worktree that git has finished stays. Another that cannot be removed, or holds other files,
+    stays too, and the log has the reason.
     """
     there = await trio.to_thread.run_sync(os.path.lexists, plan.directory)
     if there and not await trio.to_thread.run_sync(is_unfinished, plan.directory):
@@ -58,7 +59,7 @@ async def clear_after(context: Context, run_id: str, plan: f.Worktree) -> None:
 
 
 async def clear_earlier(context: Context, open_runs: Collection[str]) -> None:
-    """The same for every run that ended before this daemon began; those named are open."""
+    """Do so for every run that ended before this daemon began, except ``open_runs``."""
     for place in await trio.to_thread.run_sync(_unfinished, context.state):
         try:
             known = await run_of(context, place)

@@ -27,7 +27,7 @@ MOST_PROCESSES: Final = 3
 """Each takes about 14 MB for itself."""
 
 BATCH_FILES, BATCH_BYTES = 256, 32 * 1024 * 1024
-"""What a process is given at once, and what is stored in one commit, at most."""
+"""Most files and bytes that a process is given at once, and that are stored in one commit."""
 
 LEAST_BYTES, _SHARES = 2 * 1024 * 1024, 2 * MOST_PROCESSES
 """Towards the end a batch is one of so many shares of what is left, if it is not less than that:
@@ -44,8 +44,8 @@ _ANSWER_BYTES: Final = 64 * 1024 * 1024
 _RECEIVED_AT_ONCE: Final = 64 * 1024
 
 # Their packages are found without ``site``; nothing is imported from where they happen to run.
-# msgspec can do without ``typing_extensions``, and without it they start a fifth sooner. What their
-# modules are made of stays, so it is not looked through for garbage.
+# msgspec can do without ``typing_extensions``, and without it they start a fifth sooner. The
+# objects of their modules stay, so they are not looked through for garbage.
 _MAIN: Final = """
 import gc, sys
 gc.disable()
@@ -77,12 +77,12 @@ _batches: Final = msgspec.msgpack.Decoder(list[Found])
 
 
 def command_of(roots: Iterable[Root]) -> tuple[str, ...]:
-    """What starts a process that reads the sessions of these agents."""
+    """Return the command that starts a process to read the sessions of these agents."""
     return (*COMMAND, *(f"{root.agent}={root.format}" for root in roots if root.format))
 
 
 def batches_of(found: Sequence[Found]) -> Iterator[list[Found]]:
-    """What is read and stored together, in the order given."""
+    """Split the files into batches that are read and stored together, in the order given."""
     batch: list[Found] = []
     size = 0
     left = sum(one.size for one in found)
@@ -100,7 +100,7 @@ def batches_of(found: Sequence[Found]) -> Iterator[list[Found]]:
 def packed(found: list[Found]) -> list[bytes | list[Found]]:
     """Take the files out of the list, as batches of ``batches_of`` in a fraction of their memory.
 
-    To read 100,000 takes a minute. What anybody makes for good meanwhile would lie among so many
+    To read 100,000 takes a minute. Lasting objects of other tasks meanwhile would lie among so many
     small objects, and keep the memory of all of them from the system. Blocking.
     """
     batches = [_packed(batch) for batch in batches_of(found)]
@@ -136,7 +136,7 @@ class BulkReader:
         self.count = 0
         """How many processes were asked for."""
         self.started = False
-        """Whether it is known how many there are."""
+        """True once it is known how many there are."""
         self._processes: list[trio.Process] = []
         # ``None`` stands for a process that failed: its share is read in a thread.
         self._give_back, self._idle = trio.open_memory_channel[trio.Process | None](
@@ -231,7 +231,7 @@ async def _receive(stream: trio.abc.ReceiveStream, length: int) -> bytes:
 
 
 def process_count() -> int:
-    """How many processes read side by side: one for each processor we may use, up to a limit."""
+    """Return how many processes read at once: one for each processor we may use, up to a limit."""
     ours = len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
     return min(ours, MOST_PROCESSES)
 

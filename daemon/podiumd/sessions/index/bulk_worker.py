@@ -21,20 +21,20 @@ from podiumd.sessions.index.tree import Found
 from podiumd.sessions.index.update import Update, update
 
 NICENESS: Final = 10
-"""Whatever else the person does comes first."""
+"""Everything else that the person does comes first."""
 
 LENGTH_BYTES: Final = 4
 
 Request = list[tuple[Found, Row | None]]
 Answer = list[Update]
-"""Of the files that could be read, in their order."""
+"""Updates of the files that could be read, in their order."""
 
 _requests: Final = msgspec.msgpack.Decoder(Request)
 _encode: Final = msgspec.msgpack.Encoder().encode
 
 
 def framed(message: bytes) -> bytes:
-    """A message as it goes through a pipe."""
+    """Frame a message as it goes through a pipe."""
     return len(message).to_bytes(LENGTH_BYTES, "big") + message
 
 
@@ -45,7 +45,10 @@ def read_all(formats: Mapping[str, SessionFormat], request: Request) -> Answer:
 
 
 def formats_of(arguments: Sequence[str]) -> Mapping[str, SessionFormat]:
-    """The formats by the name of the agent; ``AGENT=FORMAT`` is one not called as its format."""
+    """Return the formats by the name of the agent.
+
+    ``AGENT=FORMAT`` is an agent that is not called as its format.
+    """
     pairs = (argument.partition("=") for argument in arguments)
     return {**FORMATS, **{agent: FORMATS[form] for agent, _, form in pairs}}
 
@@ -53,7 +56,7 @@ def formats_of(arguments: Sequence[str]) -> Mapping[str, SessionFormat]:
 def serve(
     requests: BinaryIO, answers: BinaryIO, formats: Mapping[str, SessionFormat] = FORMATS
 ) -> None:
-    """Answer until no more is asked, or nobody listens."""
+    """Answer until no more is asked, or no process reads the answers."""
     while head := requests.read(LENGTH_BYTES):
         request = _requests.decode(requests.read(int.from_bytes(head, "big")))
         try:

@@ -1,4 +1,4 @@
-"""What has changed on the disk since the index last knew it: what to read, and what is gone."""
+"""Changes on the disk since the index last knew it: what to read, and what is gone."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from podiumd.sessions.index.walk import Tree, newest, walk
 
 
 class Changes(msgspec.Struct):
-    """What has to be done for the index to be as the disk is.
+    """Changes that the index has to take up to be as the disk is.
 
     ``read``: files that are new, have grown, are others than they were or have another path; the
     last written first. ``vanished``: the ids of sessions that have no file any longer.
-    ``companions``: those that are new or changed; ``companions_gone``: the paths of those that
-    are not there any longer.
+    ``companions``: those that are new or changed; ``companions_gone``: the paths of those that are
+    not there any longer.
     """
 
     read: list[Found] = []
@@ -50,7 +50,7 @@ def look(
 
 
 def unread(known: Known, files: Sequence[Found]) -> int:
-    """How many bytes there are to read, as far as sizes tell."""
+    """Return how many bytes there are to read, as far as sizes show."""
     old = known.sessions.get
     return sum(max(0, file.size - old(file.path, (file.path, 0))[1]) for file in files)
 
@@ -100,7 +100,7 @@ def _compare_sessions(changes: Changes, known: Known, tree: Tree) -> None:
 
 
 def _followed(known: Known, session_id: str, path: str) -> Found:
-    """A file that is as it is known, to be compared with a copy of it; its agent matters not."""
+    """Return a file as it is known, to compare with a copy of it; its agent matters not."""
     _, size, mtime_ns, ino, dev = known.sessions[path]
     return Found(session_id, "", path, dev, ino, size, mtime_ns)
 
@@ -120,12 +120,12 @@ def _compare_companions(changes: Changes, known: Known, tree: Tree) -> None:
 
 
 def _is_unseen(path: str, unseen: Collection[str]) -> bool:
-    """Whether this path, or a directory that it is in, could not be looked at."""
+    """Return whether this path, or a directory that it is in, could not be looked at."""
     return any(path == place or path.startswith(f"{place}/") for place in unseen)
 
 
 def is_older_copy(found: Found, row: Row) -> bool:
-    """Whether this is a second file of a session that is followed in a newer one. Blocking."""
+    """Return whether this is a second file of a session followed in a newer one. Blocking."""
     if row.gone or found.path == row.path or (found.dev, found.ino) == (row.dev, row.ino):
         return False
     return found.mtime_ns <= row.mtime_ns and os.path.lexists(row.path)

@@ -97,10 +97,10 @@ class Index:
     async def checkpoint(self) -> None:
         """Bring what was committed into the database file. Raises ``sqlite3.Error``.
 
-        Nobody waits for the disk but who caused it. What came in meanwhile is little: with that
-        done too the log begins anew, for which SQLite keeps writers out. They wait here, not in the
-        event loop. Without it the log would grow for as long as much is written: to gigabytes at
-        100,000 sessions.
+        Only the caller waits for the disk. Commits made meanwhile are few: with those done too the
+        log begins anew, for which SQLite keeps writers out. They wait here, not in the event loop.
+        Without it the log would grow for as long as much is written: to gigabytes at 100,000
+        sessions.
 
         The first one costs a descriptor for good: SQLite parks that of a closed connection while
         another of the process has a lock on the file, and gives it to the next one.

@@ -42,7 +42,7 @@ from podiumd.sessions.log.mutexes import SessionMutexes
 from podiumd.store.errors import DATABASE_ERRORS, StoreError
 
 FOLLOWED_SECONDS = 5.0
-"""Between two looks at the transcripts that somebody follows: the watch may lose an event."""
+"""Seconds between two looks at the transcripts that are followed: the watch may lose an event."""
 
 QUICK_BYTES = 256 * 1024
 """Growth that is read in the event loop: some tenths of a millisecond."""
@@ -76,8 +76,8 @@ class Follower:
         self.ready = trio.Event()
         """Set when the first sweep is over: the index knows every session as it was then.
 
-        What changes from then on, or changed meanwhile, it learns from the watch or, until that
-        is armed, from the second sweep.
+        It learns of changes from then on, or meanwhile, from the watch or, until that is armed,
+        from the second sweep.
         """
         self.someone_follows = trio.Event()
         self.news = SessionChanges()
@@ -110,7 +110,7 @@ class Follower:
         return pause_after(self._cost, complete=self._complete)
 
     async def _look_now_and_then(self) -> None:
-        """What the watch cannot promise: ask for sweeps, look at what is followed."""
+        """Do what the watch cannot promise: ask for sweeps, look at what is followed."""
         while True:
             due = max(0.0, self._swept + self._pause - trio.current_time())
             followed = self._logs.followed
@@ -166,7 +166,7 @@ class Follower:
             await self._sweep()  # it may have moved, or there may be another copy of it
 
     async def look_again(self, session_id: str, *, doubted: int | None = None) -> None:
-        """Bring one session up to date without having been told of a change.
+        """Bring one session up to date without a report of a change.
 
         ``doubted``: a generation of its row in which a message was not found in its place. Where
         that is the generation still, all of them are looked for again. Raises as ``refresh``.
@@ -187,7 +187,7 @@ class Follower:
             await self._sweep()  # it may have moved, or there may be another copy of it
 
     async def refresh(self, found: Found, *, doubted: int | None = None) -> None:
-        """Read what is new in one transcript, store it and tell of it.
+        """Read what is new in one transcript, store it and report it.
 
         ``doubted``: see ``look_again``. Raises ``sqlite3.Error``, ``StoreError``.
         """
@@ -206,7 +206,7 @@ class Follower:
                 return
 
     async def garbled(self, session_id: str, seq: int) -> None:
-        """A message was read that is not UTF-8: tell that, unless it was told of the session.
+        """Report that a message is not UTF-8, unless that was reported of the session before.
 
         Raises ``sqlite3.Error``.
         """
@@ -229,7 +229,7 @@ class Follower:
 
     async def _apply(self, row: Row | None, result: Update | Unreadable) -> None:
         if isinstance(result, Unreadable):
-            if not result.vanished:  # else its end is told as a change of its own
+            if not result.vanished:  # else its end is reported as a change of its own
                 await self._complaints.tell(result.path, result.problem)
             return
         await self._logs.apply(result)
@@ -249,7 +249,8 @@ class Follower:
             self._cost = 0.0
             try:
                 if watched:
-                    # Who waited for the first look goes first: arming keeps all threads waiting.
+                    # A caller that waited for the first look goes first: arming keeps all threads
+                    # waiting.
                     await trio.lowlevel.checkpoint()
                     with self._costing():
                         await trio.to_thread.run_sync(self._watch.arm)
@@ -287,7 +288,7 @@ class Follower:
         return found.directories
 
     def _processes(self) -> int:
-        """How many processes read much: they know only our own formats."""
+        """Return how many processes read much: they know only our own formats."""
         ours = all(
             self._formats[root.agent] is FORMATS.get(root.format_name) for root in self._roots
         )
@@ -380,11 +381,12 @@ class Follower:
     # -- helpers -----------------------------------------------------------------------------
 
     def holding(self, session_id: str) -> AbstractAsyncContextManager[None]:
-        """Hold a session: nobody else reads its transcript on or changes its log meanwhile."""
+        """Hold a session: no other task reads its transcript on or changes its log meanwhile."""
         return self._holds.one(session_id)
 
     async def _guarded(self, work: Awaitable[None]) -> None:
-        """What fails for one file or one commit is told, and tried again at its next change."""
+        """Do work; log a failure of one file or one commit, which is tried again at its next
+        change."""
         try:
             await work
         except (*DATABASE_ERRORS, StoreError, OSError) as error:
@@ -392,7 +394,7 @@ class Follower:
 
 
 def _report(row: Row, problems: Iterable[str]) -> None:
-    """Tell what is wrong within a transcript."""
+    """Log the faults within a transcript."""
     for problem in problems:
         log(
             "Session file has a fault",

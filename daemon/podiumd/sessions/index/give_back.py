@@ -1,4 +1,4 @@
-"""What was freed goes back to the system where the C library keeps it for itself."""
+"""Return of freed memory to the system, where the C library keeps it for itself."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files that cannot be read are told of in the log: each problem once, over restarts too."""
+"""Log entries for files that cannot be read: each problem once, over restarts too."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from podiumd.sessions.index.database import Index
 
 
 class LoggedProblems:
-    """What was told, in memory and in the index; an index that is lost may have it told again."""
+    """Problems that were logged, in memory and in the index; a lost index may have them logged
+    again."""
 
     def __init__(self, index: Index, told: dict[str, set[str]]) -> None:
         self._index = index
@@ -20,14 +21,14 @@ class LoggedProblems:
 
     @classmethod
     async def load(cls, index: Index) -> Self:
-        """What was told in earlier lives. Raises ``sqlite3.Error``."""
+        """Load what was logged in earlier lives. Raises ``sqlite3.Error``."""
         told = await index.ask(_read)
         if told:
             await index.write_aside(_prune, told)
         return cls(index, told)
 
     async def tell(self, path: str, problem: str) -> None:
-        """Tell what is wrong with a file or directory. Raises ``sqlite3.Error``."""
+        """Log a fault of a file or directory, once. Raises ``sqlite3.Error``."""
         told = self._told.setdefault(path, set())
         if problem not in told:
             told.add(problem)
@@ -35,7 +36,7 @@ class LoggedProblems:
             await self._index.write(_save, path, problem)
 
     async def over(self, paths: Iterable[str]) -> None:
-        """These could be read: what is wrong with them another time is told again.
+        """Forget these paths' problems: they could be read, and a later problem is logged again.
 
         Raises ``sqlite3.Error``.
         """
@@ -52,7 +53,7 @@ def _read(connection: sqlite3.Connection) -> dict[str, set[str]]:
 
 
 def _prune(connection: sqlite3.Connection, told: dict[str, set[str]]) -> None:
-    """Drop what was told of files that are gone, so that it does not pile up."""
+    """Drop the problems of files that are gone, so that they do not pile up."""
     for path in [path for path in told if not os.path.lexists(path)]:
         del told[path]
         _drop(connection, path)

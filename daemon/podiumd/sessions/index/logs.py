@@ -1,9 +1,9 @@
 """The logs of sessions: opened from the index, kept in step with their transcripts, stored.
 
-A ``seq`` is stored before anybody is told of it. What a plain growth adds goes into the index:
-should that be lost, reading the transcript again gives the same numbers. A rewrite of the
-transcript breaks that rule, so it goes into ``facts.db`` first (the *ledger*: every identity in
-the order of its numbers), where it outlives the index.
+A ``seq`` is stored before it is sent to any client. The entries of a plain growth go into the
+index: should that be lost, reading the transcript again gives the same numbers. A rewrite of the
+transcript breaks that rule, so it goes into ``facts.db`` first (the *ledger*: every identity in the
+order of its numbers), where it outlives the index.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ KEPT_OPEN = 32
 
 
 class Ledgers(Protocol):
-    """Where ledgers are kept for good: the store."""
+    """The place where ledgers are kept for good: the store."""
 
     async def ledger(self, session_id: str) -> Ledger | None: ...
     async def save_ledgers(self, ledgers: Sequence[Ledger]) -> None: ...
@@ -45,7 +45,7 @@ class Ledgers(Protocol):
 
 
 class Logs:
-    """Every log; whoever changes one holds its session's lock."""
+    """Every log; a task that changes one holds its session's lock."""
 
     def __init__(
         self, index: Index, ledgers: Ledgers, formats: Mapping[str, SessionFormat]
@@ -56,16 +56,16 @@ class Logs:
         self._open: dict[str, OpenLog] = {}
 
     def get(self, session_id: str) -> OpenLog | None:
-        """The log, if it is in memory."""
+        """Return the log, if it is in memory."""
         return self._open.get(session_id)
 
     @property
     def followed(self) -> list[str]:
-        """The sessions whose logs are in use."""
+        """List the sessions whose logs are in use."""
         return [session_id for session_id, opened in self._open.items() if opened.users]
 
     async def open(self, row: Row) -> OpenLog:
-        """The log of a session, as far as ``row`` says that its transcript was read.
+        """Open the log of a session, as far as ``row`` says that its transcript was read.
 
         Raises ``scan.Changed`` when the transcript is no longer what the row says,
         ``sqlite3.Error``, ``StoreError``.
@@ -81,9 +81,9 @@ class Logs:
         return opened
 
     async def apply(self, update: Update) -> None:
-        """Store a row that was brought up to date, and its log with it; tell who follows.
+        """Store a row that was brought up to date, and its log with it; notify its followers.
 
-        Raises ``scan.Changed``, ``sqlite3.Error``, ``StoreError``; nothing is then stored or told.
+        Raises ``scan.Changed``, ``sqlite3.Error``, ``StoreError``; nothing is then stored or sent.
         """
         row = update.row
         opened = self._open.get(row.session_id)
@@ -104,7 +104,8 @@ class Logs:
 
     @contextmanager
     def _or_lost(self, opened: OpenLog) -> Iterator[None]:
-        """What changes a log in memory and fails before it is stored must not be told."""
+        """Lose the log if the block fails: what changed in memory and is not stored must not be
+        sent."""
         try:
             yield
         except BaseException as error:
@@ -136,8 +137,11 @@ class Logs:
             opened.tell()
 
     async def _kept(self, session_id: str) -> Ledger | None:
-        """The ledger of a session; one that is damaged is told of and held for none: the numbers
-        are then those of the index, or, if it was lost as well, given anew."""
+        """Return the ledger of a session, or ``None``.
+
+        One that is damaged is logged and counts as none: the numbers are then those of the index,
+        or, if it was lost as well, given anew.
+        """
         try:
             return await self._ledgers.ledger(session_id)
         except StoreFailed:
@@ -147,7 +151,7 @@ class Logs:
             return None
 
     async def _was_told(self, session_id: str) -> bool:
-        """Whether anybody may have been told numbers: of a lost index a ledger may say so."""
+        """Return whether any client may know numbers: of a lost index a ledger may say so."""
         if await self._index.ask(has_log, session_id):
             return True
         return await self._kept(session_id) is not None
@@ -181,7 +185,7 @@ class Logs:
     # -- opening -----------------------------------------------------------------------------
 
     async def _load(self, row: Row) -> OpenLog:
-        """The log as it was stored, however far behind its transcript."""
+        """Load the log as it was stored, however far behind its transcript."""
         reads = self._formats.get(row.agent, _NO_FORMAT)
         stored = await self._index.ask(table.load_log, row.session_id)
         ledger = await self._kept(row.session_id)
@@ -230,7 +234,7 @@ class Logs:
         entries: list[Entry] = []
         if not row.gone:
             entries = await trio.to_thread.run_sync(scan.entries, opened.format, row, 0, cursor)
-        log = opened.log.copy()  # nobody may see of it what is not stored
+        log = opened.log.copy()  # no reader may see of it what is not stored
         if opened.state.seen == _UNPLACED:
             log.append(entries)
         else:
@@ -252,7 +256,7 @@ _UNPLACED = -1  # the generation seen by a log of which only the ledger is left
 
 
 def _unpack(session_id: str, stored: table.StoredLog) -> tuple[Log, LogState] | None:
-    """A log as it was stored; ``None`` for one that is damaged: it is made again."""
+    """Unpack a log as it was stored; ``None`` for one that is damaged: it is made again."""
     try:
         log = Log(session_id, stored.generation, stored.packed)
         state = msgspec.json.decode(stored.state, type=LogState)
@@ -267,14 +271,14 @@ def _ledger(log: Log, row: Row) -> Ledger:
 
 
 def has_log(connection: sqlite3.Connection, session_id: str) -> bool:
-    """Whether anybody may have been told numbers of this session."""
+    """Return whether any client may know numbers of this session."""
     return session_id in table.with_logs(connection, [session_id])
 
 
 class _Read(NamedTuple):
-    """What was read of a transcript beside its messages.
+    """The parts read of a transcript beside its messages.
 
-    ``links`` as ``Cursor.take_links`` tells them; ``forks``: those whose origin is to be found.
+    ``links`` as ``Cursor.take_links`` returns them; ``forks``: those whose origin is to be found.
     """
 
     links: bytes

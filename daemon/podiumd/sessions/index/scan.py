@@ -11,11 +11,11 @@ from podiumd.sessions.log.reading import Mark, chunks, same
 
 
 class Changed(Exception):
-    """The transcript is no longer the one that the row tells of: bring the row up to date."""
+    """The transcript is no longer the one that the row describes: bring the row up to date."""
 
 
 def entries(format: SessionFormat, row: Row, start: int, cursor: Cursor) -> list[Entry]:
-    """The messages between ``start`` and where the row was read to; ``cursor`` is moved on.
+    """Return the messages between ``start`` and where the row was read to; ``cursor`` is moved on.
 
     Raises ``Changed``.
     """

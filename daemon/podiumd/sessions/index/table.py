@@ -23,14 +23,14 @@ if TYPE_CHECKING:
 
 
 class Row(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """What the index knows of one session.
+    """The index's row of one session.
 
     ``dev``, ``ino``, ``size`` and ``mtime_ns`` are those of the file when it was last read;
     ``offset`` is after the last complete line that was read, and ``head`` and ``tail`` are the
-    ``reading.Mark`` there. ``generation`` counts rewrites, from 1. ``problems`` has a bit for
-    every kind of problem that was told of (``update.Problem``). ``gone``: the file is no longer
-    there. ``sort_at``: when the last record was made, else when the file was written, in
-    milliseconds since 1970.
+    ``reading.Mark`` there. ``generation`` counts rewrites, from 1. ``problems`` has a bit for every
+    kind of problem that was reported (``update.Problem``). ``gone``: the file is no longer there.
+    ``sort_at``: when the last record was made, else when the file was written, in milliseconds
+    since 1970.
     """
 
     session_id: str
@@ -51,7 +51,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class StoredLog(msgspec.Struct, frozen=True):
-    """A session's log: ``packed`` is all its pages joined, ``state`` whatever was saved with it."""
+    """A session's log: ``packed`` is all its pages joined, ``state`` is saved with it."""
 
     generation: int
     state: bytes
@@ -60,12 +60,12 @@ class StoredLog(msgspec.Struct, frozen=True):
 
 
 def row_to_json(row: Row) -> bytes:
-    """A row as JSON, whatever bytes its path is of."""
+    """Encode a row as JSON, with any bytes in its path."""
     return json.dumps(msgspec.to_builtins(row)).encode()
 
 
 def row_from_json(data: bytes) -> Row:
-    """The row that ``row_to_json`` made this of."""
+    """Return the row that ``row_to_json`` made this of."""
     return msgspec.convert(json.loads(data), Row)
 
 
@@ -192,7 +192,7 @@ def is_restored(connection: sqlite3.Connection) -> bool:
 
 
 def restore(connection: sqlite3.Connection, rows: Iterable[Row]) -> None:
-    """Insert the rows of a new index that no file can tell, and note that this was done."""
+    """Insert the rows of a new index that no file can show, and note that this was done."""
     save(connection, rows)
     connection.execute("INSERT OR REPLACE INTO meta (key, value) VALUES ('restored', '')")
 
@@ -322,7 +322,7 @@ _MAX: Final = (1 << 63) - 1
 
 
 def _to_sql(path: str) -> str | bytes:
-    """A path as a value: bytes where its name is not UTF-8, which SQLite does not hold as text."""
+    """Return a path as a value: bytes where its name is not UTF-8, which SQLite has no text for."""
     try:
         path.encode()
     except UnicodeEncodeError:

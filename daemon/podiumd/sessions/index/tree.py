@@ -1,6 +1,6 @@
-"""What is on the disk: the agents' session files and what belongs to them. Blocking.
+"""Files on the disk: the agents' session files and what belongs to them. Blocking.
 
-Names tell what a file is, and only regular files are sessions: a pipe that bears such a name must
+Names say what a file is, and only regular files are sessions: a pipe that bears such a name must
 never be opened.
 """
 
@@ -48,7 +48,7 @@ NOBODYS: Final = "voice-code-name-inference"  # in such a project a program had 
 
 
 class Root(msgspec.Struct, frozen=True):
-    """Where one agent keeps its sessions, and in which format; empty: it is called as that."""
+    """Directory of one agent's sessions, and their format; empty: it is called as the agent."""
 
     agent: str
     directory: Path
@@ -56,12 +56,12 @@ class Root(msgspec.Struct, frozen=True):
 
     @property
     def format_name(self) -> str:
-        """The name of the format."""
+        """Return the name of the format."""
         return self.format or self.agent
 
     @property
     def layout(self) -> Layout:
-        """How the files lie below the directory."""
+        """Return how the files lie below the directory."""
         form = FORMATS.get(self.format_name)
         return "projects" if form is None else form.layout
 
@@ -89,7 +89,7 @@ class Companion(msgspec.Struct, frozen=True, gc=False):
 
 
 class Known(msgspec.Struct, frozen=True):
-    """What the index knows of the files, by path, to be compared with what is there.
+    """The index's knowledge of the files, by path, to be compared with what is there.
 
     ``sessions``: (path, size, mtime_ns, ino, dev) of those that are not gone. ``companions``:
     (path, size, mtime_ns, session id).
@@ -99,7 +99,7 @@ class Known(msgspec.Struct, frozen=True):
     companions: dict[str, tuple[str, int, int, str]] = {}
 
     def owner_of(self, path: str) -> str | None:
-        """The session to which a companion belongs."""
+        """Return the session to which a companion belongs."""
         facts = self.companions.get(path)
         return None if facts is None else facts[3]
 
@@ -112,7 +112,7 @@ def session_of(path: str) -> str:
 def look(roots: Iterable[Root], path: str) -> Found | Companion | None:
     """Look at one path; ``None``: nothing is there, or nothing of ours.
 
-    Raises ``OSError`` where it cannot be told whether something is there.
+    Raises ``OSError`` where it cannot be found out whether something is there.
     """
     for root in roots:
         top = f"{root.directory}/"
@@ -169,7 +169,7 @@ _LOOKS: Final[dict[Layout, Callable[[Root, str, list[str]], Found | Companion | 
 
 
 def _regular(path: str) -> os.stat_result | None:
-    """The status of a regular file, or of what a link leads to. Raises ``OSError``."""
+    """Return the status of a regular file, or of what a link leads to. Raises ``OSError``."""
     try:
         status = os.stat(path)  # noqa: PTH116 - a Path of each would take longer than the look
     except (FileNotFoundError, NotADirectoryError):

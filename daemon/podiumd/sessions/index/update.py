@@ -1,8 +1,8 @@
-"""One session's file read on from where it was last read. Blocking; shares nothing.
+"""A session's file, read on from where it was last read. Blocking; shares nothing.
 
-Whatever is done to the file meanwhile (it is removed, cut, replaced, rewritten), nothing is raised
-and nothing is told but whole lines that stood in it. The mark that is kept is made of the bytes
-that were read, so a rewrite in the middle of the reading is found by the next.
+The file may be removed, cut, replaced or rewritten meanwhile: nothing is raised, and nothing is
+returned but whole lines that stood in it. The mark that is kept is made of the bytes that were
+read, so a rewrite in the middle of the reading is found by the next.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ NEVER: Final = -1
 
 ENCODING_BYTES: Final = 16 * 1024
 """A chunk up to this size is looked at for what is not UTF-8, a longer one if a line of it is bad
-or its summary shows it: to decode everything takes longer than all else. What is in a message is
-told when that is read."""
+or its summary shows it: to decode everything takes longer than all else. Faults within a message
+are reported when that is read."""
 
 _REPLACEMENT: Final = "\N{REPLACEMENT CHARACTER}"
 
 
 class Problem(IntFlag):
-    """What can be wrong within a transcript; each kind is told once a session."""
+    """Kinds of problems within a transcript; each kind is reported once a session."""
 
     BROKE_OFF = 1
     NULS = 2
@@ -45,7 +45,7 @@ class Update(msgspec.Struct, gc=False):
 
     ``rewritten``: the file is not the one that was read before, or none was, and it was read from
     its start. ``entries`` are the messages that were read, if a cursor was given; ``cursor`` is
-    where it is now. ``problems``: those that were not told before.
+    where it is now. ``problems``: those that were not reported before.
     """
 
     row: Row
@@ -117,7 +117,7 @@ class _Report:
             self.new.append(f"{self._path} {what}")
 
     def inspect(self, offset: int, chunk: bytes, bad_lines: int) -> None:
-        """Tell what is wrong with lines of which so many were bad."""
+        """Note what is wrong with lines of which so many were bad."""
         place = f"in the {len(chunk)} bytes from byte {offset} on"
         if bad_lines and not (self.bits & Problem.NULS and self.bits & Problem.BROKEN):
             # A NUL makes every line bad, so these are among those.
@@ -140,7 +140,7 @@ class _Report:
 
 
 class _Reader:
-    """One reading of one open file."""
+    """A reading of one open file."""
 
     def __init__(
         self,
@@ -207,7 +207,7 @@ class _Reader:
             self._entries += self._format.entries(self._cursor, chunk, offset)
 
     def result(self) -> Update:
-        """The row as of what was read, and the rest."""
+        """Return the row as of what was read, and the rest."""
         found, status, mark = self._found, self._status, self._trail.mark()
         last = milliseconds(self._summary.last_at)
         row = Row(
@@ -231,7 +231,7 @@ class _Reader:
 
 
 def _trail(descriptor: int, status: os.stat_result, row: Row) -> Trail | None:
-    """The trail that was followed as far as the row tells; ``None`` if the file is another.
+    """Return the trail that was followed as far as the row says; ``None`` if the file is another.
 
     A file of which nothing was read cannot be another. Raises ``OSError``.
     """

@@ -1,14 +1,14 @@
-"""All that is below the roots, compared with what the index knows as it is seen. Blocking.
+"""A walk of all that is below the roots, compared on the way with the index. Blocking.
 
 Files come and go while the tree is walked; what is gone is left out, and what cannot be looked at
-is told, so that nobody takes it for gone.
+is reported, so that it is not taken for gone.
 
 Every directory is listed and every file looked at, each time. That a directory's time has not
 changed would say that its names have not, and of its files nothing, for they grow without it; it
-may be too coarse to tell two changes apart; and where another machine writes, of which the system
-tells nothing, these looks are all there is. To list costs a fourth of a look at 100,000 sessions,
-and to remember each directory would take some 10 MB for good. What is saved is the rest: a
-file that is as the index knows it leaves nothing behind but its place in a set.
+may be too coarse to show two changes apart; and where another machine writes, of which the system
+reports nothing, these looks are all there is. To list costs a fourth of a look at 100,000 sessions,
+and to remember each directory would take some 10 MB for good. The rest is saved: a file that is as
+the index knows it leaves nothing behind but its place in a set.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _NOTHING: Final = Known()
 
 
 class Tree(msgspec.Struct):
-    """All that was found below the roots.
+    """The files that were found below the roots.
 
     ``same``, ``same_companions``: the paths of those that are as they are known. ``sessions`` and
     ``companions``: all others. ``problems``: paths, and what is wrong there. ``unseen``: those of
@@ -70,10 +70,10 @@ def walk(
     Parameters:
         known: what the index knows. A sub-agent's file of an older release, of which it does not
             know the session, is opened to learn it.
-        on_project: is told all that was found so far, after each directory of a project.
+        on_project: is called with all that was found so far, after each directory of a project.
 
     A project's directory that can be reached in two ways, by a link, is read once; its own name
-    goes before the link's. Two files of one session are both told: see ``newest``.
+    goes before the link's. Two files of one session are both reported: see ``newest``.
     """
     tree = Tree()
     for root in roots:
@@ -111,7 +111,7 @@ def newest(files: Sequence[Found], current: str | None) -> Found:
 
 
 def _scan(tree: Tree, path: str) -> list[os.DirEntry[str]]:
-    """What is in a directory; nothing where it is gone, or cannot be read."""
+    """List a directory; nothing where it is gone, or cannot be read."""
     try:
         with os.scandir(path) as entries:
             return list(entries)
@@ -128,7 +128,7 @@ def _cannot_see(tree: Tree, path: str, error: OSError) -> None:
 
 
 def _is_directory(tree: Tree, entry: os.DirEntry[str]) -> bool:
-    """Whether it is one, or a link to one; it is noted then."""
+    """Return whether it is a directory, or a link to one, and note it then."""
     try:
         if not entry.is_dir():
             return False
@@ -141,7 +141,7 @@ def _is_directory(tree: Tree, entry: os.DirEntry[str]) -> bool:
 
 
 def _projects(tree: Tree, root: str) -> Iterator[str]:
-    """The directories in the root, each once."""
+    """Yield the directories in the root, each once."""
     directories = [entry for entry in _scan(tree, root) if _is_directory(tree, entry)]
     directories = [entry for entry in directories if NOBODYS not in entry.name]
     if not any(entry.is_symlink() for entry in directories):
@@ -202,7 +202,7 @@ def _walk_project(tree: Tree, known: Known, agent: str, project: str) -> None:
 
 
 def _status(tree: Tree, entry: os.DirEntry[str]) -> os.stat_result | None:
-    """The status of a regular file, or of what a link leads to; anything else is a problem."""
+    """Return the status of a regular file, or of what a link leads to; note others as problems."""
     try:
         if entry.is_file():
             return entry.stat()

@@ -1,8 +1,8 @@
-"""What changed below the agents' session directories, carried from watchdog into the event loop.
+"""Changes below the agents' session directories, carried from watchdog into the event loop.
 
-A watch says *that* something changed, never what: whoever reads goes on from its own offset. What
-the watch cannot tell (its queue overflowed, a directory has no watch) is answered by asking for a
-sweep, a look at the whole tree.
+A watch says *that* something changed, never what: the reader goes on from its own offset. A gap in
+the watch (its queue overflowed, a directory has no watch) is answered by asking for a sweep, a look
+at the whole tree.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from podiumd.observe.logs import log
 _ENDINGS = (".jsonl", ".json", ".txt")  # transcripts, and the files that belong to them
 
 MOST_PATHS = 4096
-"""Changed files that are told one by one; with more a sweep is the quicker way."""
+"""Changed files that are reported one by one; with more a sweep is the quicker way."""
 
 _CHANGES: list[type[FileSystemEvent]] = [
     DirCreatedEvent,
@@ -51,7 +51,7 @@ _CHANGES: list[type[FileSystemEvent]] = [
 ]
 _APPEARANCES: list[type[FileSystemEvent]] = [DirCreatedEvent, DirMovedEvent]
 
-# watchdog tells of a queue that overflowed in its log alone.
+# watchdog reports a queue that overflowed in its log alone.
 _OVERFLOW_LOGGER = "watchdog.observers.inotify_c"
 # An observer that is stopped while it reads events complains of it; nothing is wrong then.
 _EMITTER_LOGGER = "watchdog.observers.inotify"
@@ -64,10 +64,10 @@ _WATCHED_INODE = re.compile(r"^inotify wd:\S+ ino:([0-9a-f]+)", re.MULTILINE)
 
 
 class Changes(msgspec.Struct):
-    """What has changed since the last look.
+    """Changes since the last look.
 
-    ``files`` and ``directories`` are paths that changed, appeared or vanished; ``sweep`` means
-    that more may have changed than they say.
+    ``files`` and ``directories`` are paths that changed, appeared or vanished; ``sweep`` means that
+    more may have changed than they say.
     """
 
     files: set[str]
@@ -97,7 +97,7 @@ class TreeWatch:
         return self.take()
 
     def take(self) -> Changes:
-        """What has changed since the last call, maybe nothing."""
+        """Return what has changed since the last call, maybe nothing."""
         self._event = trio.Event()
         with self._lock:
             changes, self._changes = self._changes, Changes(set(), set())
@@ -127,7 +127,7 @@ class TreeWatch:
         self._ring()
 
     def wake(self) -> None:
-        """Let whoever waits come round, with nothing changed; called on any thread."""
+        """Wake the task that waits, with nothing changed; called on any thread."""
         self._ring()
 
     def _ring(self) -> None:
@@ -140,7 +140,7 @@ class TreeWatch:
         self._event.set()
 
     def start(self) -> None:
-        """Begin to watch. A system without watches left is told of once, in the log."""
+        """Begin to watch. A system without watches left is logged once."""
         try:
             self._observer.start()
         except OSError as error:
@@ -194,7 +194,7 @@ class TreeWatch:
             )
 
     def complete(self, directories: Collection[int]) -> bool:
-        """Whether every root and, as far as the system tells, every directory is watched.
+        """Return whether every root and, as far as the system shows, every directory is watched.
 
         ``directories`` are the inode numbers of all directories at and below the roots. watchdog
         passes over those for which it gets no watch; the kernel's own list shows it.
@@ -218,7 +218,8 @@ class TreeWatch:
 
 @asynccontextmanager
 async def watch_trees(roots: Sequence[Path]) -> AsyncIterator[TreeWatch]:
-    """A watch over the roots for one event loop, once it is armed. They need not exist yet."""
+    """Watch the roots for one event loop; yield the watch once it is armed. They need not exist
+    yet."""
     watch = TreeWatch(roots, trio.lowlevel.current_trio_token())
     warnings.filterwarnings("ignore", _TWICE, RuntimeWarning)
     overflow = _OverflowListener(watch)
@@ -243,7 +244,7 @@ class _Handler(FileSystemEventHandler):
 
 
 class _Appearance(FileSystemEventHandler):
-    """Something appeared where a root is to come: the sweep looks whether it is the root."""
+    """Handler for an entry that appears where a root is to come: the sweep then looks at it."""
 
     def __init__(self, watch: TreeWatch) -> None:
         self._watch = watch
@@ -275,7 +276,7 @@ def _identity(path: Path) -> tuple[int, int] | None:
 
 
 def _watched_inodes() -> set[int] | None:
-    """The inodes that this process watches; ``None`` where the system does not tell."""
+    """Return the inodes that this process watches; ``None`` where the system does not show them."""
     if sys.platform != "linux":
         return None
     found: set[int] = set()

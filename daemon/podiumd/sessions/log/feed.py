@@ -1,7 +1,7 @@
-"""One subscriber's view of a session: what it has not seen yet, then what comes.
+"""A subscriber's view of a session: what it has not seen yet, then what comes.
 
-A feed has no queue. It has a cursor, and the log is what it reads on from: however slow its
-reader is, nothing piles up and nothing is lost, and others do not notice.
+A feed has no queue. It has a cursor, and the log is what it reads on from: however slow its reader
+is, nothing piles up and nothing is lost, and others do not notice.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ MESSAGES_TOGETHER = 256
 
 
 class LogLost(Exception):
-    """The log could not be stored, so it may not be told: come back with the last ``seq``."""
+    """The log could not be stored, so it may not be sent: come back with the last ``seq``."""
 
 
 class MessageFeed:

@@ -1,10 +1,10 @@
-"""What the records that are no messages follow, of each transcript that has a log.
+"""Links of the records that are no messages, of each transcript that has a log.
 
 A prompt may go on from such a record: a hook's, an attachment. To find the message before it, what
 each of them follows is kept as it is read, so that no transcript is read again for it. They are
 looked for seldom, so they lie in ``index.db`` alone, packed: 32 bytes each, in the order of the
-file. (A row each, with an index, would take 75 bytes and as long to store as reading the
-transcript again.)
+file. (A row each, with an index, would take 75 bytes and as long to store as reading the transcript
+again.)
 
 ``save`` and ``drop`` belong in a transaction of the caller's; all raise ``sqlite3.Error``.
 """
@@ -36,7 +36,7 @@ class Links:
         self._all: dict[bytes, bytes] = {}
 
     def parent(self, record: bytes) -> bytes | None:
-        """What a record follows; of several with one identity the last; ``None``: not known."""
+        """Return what a record follows: of several with one identity the last; else ``None``."""
         self._asked += 1
         if self._asked <= FEW:
             return self._look_for(record)
@@ -53,7 +53,7 @@ class Links:
 
 
 def save(connection: sqlite3.Connection, session_id: str, packed: bytes) -> None:
-    """Add links, as ``Cursor.take_links`` tells them, to those of a session."""
+    """Add links, as ``Cursor.take_links`` returns them, to those of a session."""
     if not packed:
         return
     last = connection.execute(

@@ -34,8 +34,8 @@ _REPLACEMENT = "\N{REPLACEMENT CHARACTER}".encode()
 def read(format: SessionFormat, path: str, places: Iterable[Place], budget: int) -> list[Encoded]:
     """Read messages in the order of ``places`` until they come to ``budget`` bytes of JSON.
 
-    The first is read whatever its size; the one that goes over the budget is left out.
-    Raises ``Moved``, and ``OSError`` when the transcript cannot be read.
+    The first is read at any size; the one that goes over the budget is left out. Raises ``Moved``,
+    and ``OSError`` when the transcript cannot be read.
     """
     found: list[Encoded] = []
     descriptor: int | None = None

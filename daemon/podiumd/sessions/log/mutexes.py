@@ -1,4 +1,4 @@
-"""Who works on which session: one task at a time reads its transcript on or changes its log."""
+"""Mutexes of sessions: one task at a time reads a transcript on or changes its log."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ class SessionMutexes:
         self._together: dict[str, trio.Event] = {}
 
     def held(self, session_id: str) -> bool:
-        """Whether somebody holds a session."""
+        """Return whether a task holds a session."""
         lock = self._locks.get(session_id)
         return session_id in self._together or (lock is not None and lock.locked())
 
     @asynccontextmanager
     async def one(self, session_id: str) -> AsyncIterator[None]:
-        """Hold a session; whoever holds it now is waited for."""
+        """Hold a session; wait for the task that holds it now."""
         while (over := self._together.get(session_id)) is not None:
             await over.wait()
-        # A lock that is free is taken before anybody else can run: see ``trio.Lock.acquire``.
+        # A lock that is free is taken before any other task can run: see ``trio.Lock.acquire``.
         lock = self._locks.get(session_id)
         if lock is None:
             lock = self._locks[session_id] = trio.Lock()
@@ -38,7 +38,7 @@ class SessionMutexes:
 
     @contextmanager
     def together(self, session_ids: Iterable[str]) -> Iterator[set[str]]:
-        """Hold those of the sessions that nobody holds; gives which they are."""
+        """Hold those of the sessions that no task holds; yield which they are."""
         over = trio.Event()
         taken: set[str] = set()
         for session_id in session_ids:

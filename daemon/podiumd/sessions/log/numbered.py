@@ -31,7 +31,7 @@ _FLAGS_AT = 16
 _IDENTITY_AT = 17
 _LAST_BYTE = _RECORD.size - 1
 
-# What of a record outlives the transcript: flags and identity.
+# Part of a record that outlives the transcript: flags and identity.
 _LASTING = Struct("<16x17s")
 _LEDGER_ENTRY = Struct("<17s")
 
@@ -44,7 +44,7 @@ _FEW = 64
 
 
 class Place(msgspec.Struct, frozen=True, gc=False):
-    """Where a numbered message stands.
+    """The place where a numbered message stands.
 
     ``offset`` and ``length`` (bytes) are 0 when it is ``gone``. ``forks_from`` is the seq that a
     ``fork`` follows; 0 when that is not in the log or not known yet, and for every other message.
@@ -80,7 +80,8 @@ class Log:
 
     @classmethod
     def from_ledger(cls, session_id: str, generation: int, entries: bytes) -> Log:
-        """The log that ``ledger`` told of: every message has its seq and is gone until appended.
+        """Build a log from what ``ledger`` returned: each message has its seq and is gone until
+        appended.
 
         Raises ``ValueError`` when ``entries`` is not a whole number of ledger entries.
         """
@@ -96,23 +97,24 @@ class Log:
         return log
 
     def copy(self) -> Log:
-        """The same log once more: to be changed while this one is still read."""
+        """Copy the log: to be changed while this one is still read."""
         log = Log(self.session_id, self.generation, bytes(self._packed))
         log._dirty = set(self._dirty)
         return log
 
     def ledger(self) -> bytes:
-        """What must survive for numbers to stay: flags and identity of each message, 17 bytes."""
+        """Return what must survive for numbers to stay: each message's flags and identity, 17
+        bytes."""
         return b"".join([entry for (entry,) in _LASTING.iter_unpack(self._packed)])
 
     @property
     def last_seq(self) -> int:
-        """The newest message's seq; 0 for an empty log."""
+        """Return the newest message's seq; 0 for an empty log."""
         return len(self._packed) // _RECORD.size
 
     @property
     def gone(self) -> int:
-        """How many messages are gone; none of a log that was never rewritten."""
+        """Return how many messages are gone; none of a log that was never rewritten."""
         if self.generation == 1:
             return 0
         flags = self._packed[_FLAGS_AT :: _RECORD.size]
@@ -177,7 +179,7 @@ class Log:
             self._dirty.add((seq - 1) // PAGE)
 
     def find(self, identity: bytes) -> int:
-        """The seq of the message with this identity; 0 when there is none."""
+        """Find the seq of the message with this identity; 0 when there is none."""
         packed = self._packed
         # The last bytes of all identities first: few agree.
         column = packed[_LAST_BYTE :: _RECORD.size]
@@ -190,11 +192,11 @@ class Log:
         return 0
 
     def place(self, seq: int) -> Place:
-        """Where a message stands. Raises ``IndexError`` for a seq that is not in the log."""
+        """Return where a message stands. Raises ``IndexError`` for a seq that is not in the log."""
         return _place(seq, _RECORD.unpack_from(self._packed, self._start(seq)))
 
     def places(self, first: int, last: int) -> list[Place]:
-        """Where the messages from ``first`` to ``last`` stand, as far as they are in the log."""
+        """Return where the messages ``first`` to ``last`` stand, as far as they are in the log."""
         first = max(first, 1)
         part = self._packed[(first - 1) * _RECORD.size : max(last, 0) * _RECORD.size]
         return [_place(seq, record) for seq, record in enumerate(_RECORD.iter_unpack(part), first)]
@@ -220,11 +222,11 @@ class Log:
 
     @property
     def page_count(self) -> int:
-        """How many pages the log fills, the last one perhaps in part."""
+        """Return how many pages the log fills, the last one perhaps in part."""
         return -(-self.last_seq // PAGE)
 
     def dirty_pages(self) -> list[tuple[int, bytes]]:
-        """The pages that changed since this was last asked, as (page number from 0, bytes)."""
+        """Return the pages that changed since the last call, as (page number from 0, bytes)."""
         size = PAGE * _RECORD.size
         pages = [(n, bytes(self._packed[n * size : (n + 1) * size])) for n in sorted(self._dirty)]
         self._dirty.clear()

@@ -1,4 +1,4 @@
-"""A session's log while somebody reads it: in memory, with its newest messages decoded."""
+"""A session's log while it is read: in memory, with its newest messages decoded."""
 
 from __future__ import annotations
 
@@ -20,11 +20,10 @@ CACHE_BYTES = 1024 * 1024
 
 
 class LogState(msgspec.Struct):
-    """What ``logs`` keeps of a log beside its entries.
+    """State that ``logs`` keeps of a log beside its entries.
 
-    ``offset`` is up to where the transcript was read for it; ``seen`` the generation of the row
-    it was read in: when the row has another, the transcript was rewritten while the log was
-    closed.
+    ``offset`` is up to where the transcript was read for it; ``seen`` the generation of the row it
+    was read in: when the row has another, the transcript was rewritten while the log was closed.
     """
 
     offset: int
@@ -35,7 +34,7 @@ class LogState(msgspec.Struct):
 class OpenLog:
     """The log of one session; changed only by the service, under the session's lock.
 
-    ``last_seq``, ``generation`` and ``gone`` are of what is stored: nobody is told of more, though
+    ``last_seq``, ``generation`` and ``gone`` are of what is stored: no client is sent more, though
     ``log`` may be ahead of them.
     """
 
@@ -111,7 +110,7 @@ class OpenLog:
             self._cached_bytes -= len(self._cache.popleft().data)
 
     def remembered(self, first: int, last: int) -> list[Encoded] | None:
-        """The messages from ``first`` to ``last``, if all of them are kept."""
+        """Return the messages from ``first`` to ``last``, if all of them are kept."""
         if not self._cache or first < self._cache[0].seq or last > self._cache[-1].seq:
             return None
         start = first - self._cache[0].seq
@@ -128,9 +127,9 @@ class Page(msgspec.Struct, frozen=True, kw_only=True):
     """Messages of a session, and where they stand in its log.
 
     ``first_seq`` and ``last_seq`` are those of the whole log (0: it is empty), ``first_uuid`` is
-    that of message 1, which tells one log from another: a session that was forgotten and comes
-    again has a new one, and its numbers mean other messages. ``gone`` counts the messages whose
-    lines are no longer in the transcript. ``next_seq`` is the cursor for what follows;
+    that of message 1, which distinguishes one log from another: a session that was forgotten and
+    comes again has a new one, and its numbers mean other messages. ``gone`` counts the messages
+    whose lines are no longer in the transcript. ``next_seq`` is the cursor for what follows;
     ``complete``: nothing follows yet.
     """
 
@@ -148,7 +147,7 @@ class Page(msgspec.Struct, frozen=True, kw_only=True):
         return self.next_seq >= self.last_seq
 
     def answer(self) -> MessagesPage:
-        """The result of ``sessions.messages``."""
+        """Return the result of ``sessions.messages``."""
         return MessagesPage(
             messages=tuple(self.messages),
             first_seq=self.first_seq,
@@ -161,7 +160,7 @@ class Page(msgspec.Struct, frozen=True, kw_only=True):
         )
 
     def notification(self) -> NewMessages:
-        """The parameters of a ``session.messages`` notification."""
+        """Return the parameters of a ``session.messages`` notification."""
         return NewMessages(
             session_id=self.session_id,
             messages=tuple(self.messages),
@@ -174,7 +173,7 @@ class Page(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Reader(Protocol):
-    """Who reads pages of open logs."""
+    """A reader of pages of open logs."""
 
     async def page(self, opened: OpenLog, after: int | None, limit: int) -> Page:
         """Messages after ``after`` (``None``: the newest), oldest first."""

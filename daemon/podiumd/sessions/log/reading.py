@@ -1,6 +1,6 @@
 """The bytes of a transcript, in whole lines, while others write to it. Blocking.
 
-A line is told only when its newline is there, and all bytes of a chunk come from one read, so
+A line is returned only when its newline is there, and all bytes of a chunk come from one read, so
 that a file that is cut or rewritten meanwhile never gives a line glued from two.
 """
 
@@ -21,10 +21,10 @@ _DIGEST_BYTES: Final = 16
 
 
 class Mark(msgspec.Struct, frozen=True):
-    """What stands at the start of a file and just before an offset, as digests of 16 bytes.
+    """The bytes at the start of a file and just before an offset, as digests of 16 bytes.
 
-    ``head`` is of the first 4096 bytes and ``tail`` of the last before the offset; of all before
-    it where those are fewer.
+    ``head`` is of the first 4096 bytes and ``tail`` of the last before the offset; of all before it
+    where those are fewer.
     """
 
     head: bytes
@@ -36,7 +36,7 @@ class Chunks:
 
     A chunk has at most ``CHUNK_BYTES``, or is one longer line. Iterating raises ``OSError`` where
     the file cannot be read, and just ends where it has become shorter. ``offset`` is always after
-    the last line that was told or passed over, ``overlong`` counts those passed over.
+    the last line that was yielded or passed over, ``overlong`` counts those passed over.
     """
 
     def __init__(self, fd: int, start: int, end: int, searched: int = 0) -> None:
@@ -69,7 +69,7 @@ class Chunks:
             yield start, data
 
     def _newline(self, start: int) -> int | None:
-        """Where the first newline from ``start`` on is."""
+        """Find the first newline from ``start`` on."""
         while data := _read(self._fd, min(CHUNK_BYTES, self._end - start), start):
             at = data.find(b"\n")
             if at >= 0:
@@ -92,7 +92,7 @@ def mark(fd: int, offset: int) -> Mark:
 
 
 def same(fd: int, offset: int, mark: Mark) -> bool:
-    """Whether the mark still fits: what stood before ``offset`` does so still.
+    """Return whether the mark still fits: what stood before ``offset`` does so still.
 
     Raises ``OSError``.
     """
@@ -107,7 +107,7 @@ class Trail:
     """
 
     def __init__(self, fd: int, offset: int) -> None:
-        """Raises ``OSError``."""
+        """Begin a trail at ``offset``. Raises ``OSError``."""
         self.offset = offset
         self._fd = fd
         self._head = _read(fd, min(MARK_BYTES, offset), 0)
@@ -133,7 +133,7 @@ class Trail:
         self.offset = offset
 
     def mark(self) -> Mark:
-        """The mark of where the trail is now."""
+        """Return the mark of where the trail is now."""
         return Mark(_digest(self._head), _digest(self._tail))
 
     def _before(self, offset: int) -> bytes:

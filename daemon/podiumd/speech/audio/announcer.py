@@ -1,4 +1,4 @@
-"""What the daemon says at the machine by itself: ``[voice] speak``."""
+"""Announcements that the daemon speaks at the machine by itself: ``[voice] speak``."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ async def speak_events(
         how = mode()
         match event.fact:
             case TurnOutput() | Snapshot():
-                pass  # nobody asks for them here
+                pass  # they are not asked for here
             case f.TurnEnded(text=text):
                 answers[event.run_id] = text
                 while len(answers) > MOST_RUNS:
@@ -46,7 +46,7 @@ async def speak_events(
                     speaker.say(plain(text))
             case f.QuestionClosed():
                 if how != "off":
-                    speaker.stop()  # the answer is given: it need not be heard to its end
+                    speaker.stop()  # the answer is given: it need not be played to its end
             case fact:
                 over = isinstance(fact, f.RunEnded)
                 answer = (answers.pop if over else answers.get)(event.run_id, "")

@@ -32,9 +32,9 @@ class Recording:
     ) -> None:
         self.path = path
         self.size = size
-        """What there is of it, in bytes."""
+        """Its size so far, in bytes."""
         self.finished = not ours
-        """Whether nothing more will come."""
+        """True once nothing more will come."""
         self._descriptor = descriptor
         self._ours = ours
         self._most = most
@@ -57,7 +57,7 @@ class Recording:
             self._tell()
 
     def finish(self) -> None:
-        """Nothing more will come."""
+        """Finish the recording: nothing more will come."""
         self.finished = True
         self._tell()
 
@@ -66,8 +66,8 @@ class Recording:
         await self._changed.wait()
 
     async def read(self, offset: int, most: int) -> bytes:
-        """At most ``most`` bytes from ``offset`` on; waits for the first. Empty: there is no more,
-        and it is finished."""
+        """Read at most ``most`` bytes from ``offset`` on; waits for the first. Empty: there is no
+        more, and it is finished."""
         while self.size <= offset and not self.finished:
             await self._changed.wait()
         if self.size <= offset or self._let_go:
@@ -76,7 +76,7 @@ class Recording:
         return await self._on_thread(os.pread, self._descriptor, wanted, self._start + offset)
 
     async def whole(self) -> bytes:
-        """All of it, once it is finished."""
+        """Return all of it, once it is finished."""
         while not self.finished:
             await self._changed.wait()
         return await self._on_thread(os.pread, self._descriptor, self.size, self._start)
@@ -122,9 +122,10 @@ class Recording:
 
 
 class Spool:
-    """Where recordings are: ``STATE/voice``, and those without an answer in ``STATE/voice/kept``.
+    """The directory of recordings: ``STATE/voice``, and ``STATE/voice/kept`` for those without an
+    answer.
 
-    ``most`` bytes make the largest. What an earlier daemon left half answered is kept.
+    ``most`` bytes make the largest. Recordings that an earlier daemon left half answered are kept.
     """
 
     def __init__(self, state: Path, most: int) -> None:
@@ -138,7 +139,7 @@ class Spool:
             _put_by(left)
 
     def create(self, format: str, sample_rate: int) -> Recording:
-        """An empty recording; PCM16 is given a head, for who has to listen to it later.
+        """Create an empty recording; PCM16 gets a head, for a person who listens to it later.
 
         Raises OSError.
         """
@@ -157,7 +158,7 @@ class Spool:
         return recording
 
     def over(self, path: Path) -> Recording:
-        """A file of the person's as a recording that is finished.
+        """Open a file of the person's as a recording that is finished.
 
         Raises OSError where it cannot be read, ``AudioError`` where it is no file or too big.
         """
@@ -172,7 +173,7 @@ class Spool:
 
 
 def too_big(most: int) -> AudioError:
-    """The error for audio of more than ``most`` bytes."""
+    """Return the error for audio of more than ``most`` bytes."""
     limit = f"{most // 1_048_576} MiB (voice.max_megabytes)"
     return AudioError("too_big", f"The audio is larger than {limit}.")
 
@@ -188,7 +189,7 @@ def _put_by(path: Path) -> Path:
     """Move a recording to those that are kept, of which the oldest go."""
     with path.open("r+b") as file:
         head = file.read(wav.HEAD_BYTES)
-        if head == wav.head(0, wav.rate_of(head)):  # ours, from before anything was said
+        if head == wav.head(0, wav.rate_of(head)):  # ours, from before any sound came
             file.seek(0)
             length = path.stat().st_size - wav.HEAD_BYTES
             file.write(wav.head(length, wav.rate_of(head)))

@@ -1,10 +1,10 @@
-"""Which container some audio is in, by its first bytes: clients name it wrongly often enough."""
+"""Detection of an audio's container by its first bytes: clients name it wrongly often enough."""
 
 from __future__ import annotations
 
 
 def sniff(head: bytes) -> str | None:
-    """The format (one of ``podiumd.speech.api.FORMATS``) that the first 64 bytes speak of."""
+    """Return the format (of ``podiumd.speech.api.FORMATS``) that the first 64 bytes show."""
     if head[:4] == b"RIFF" and head[8:12] == b"WAVE":
         return "wav"
     if head[4:8] == b"ftyp" or head[4:8] == b"styp":
@@ -16,7 +16,7 @@ def sniff(head: bytes) -> str | None:
 
 
 def _is_mpeg_audio(head: bytes) -> bool:
-    """A frame of MPEG audio, layer III, with a bit rate and a sample rate that there are."""
+    """Return whether it is a frame of MPEG audio, layer III, with valid bit and sample rates."""
     if len(head) < 4 or head[0] != 0xFF or head[1] & 0xE6 != 0xE2:
         return False
     return head[2] & 0xF0 not in (0x00, 0xF0) and head[2] & 0x0C != 0x0C

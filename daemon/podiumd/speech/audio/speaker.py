@@ -1,7 +1,7 @@
-"""Speaking at the machine: a program that reads text and speaks, one text after the other.
+"""Speech at the machine: a program that reads text and speaks, one text after the other.
 
-The program is started for each text and ended, with everything it started, the moment somebody
-wants silence. What cannot be spoken is logged once, and nothing waits for it.
+The program is started for each text and ended, with everything it started, the moment silence is
+wanted. A text that cannot be spoken is logged once, and nothing waits for it.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ SLOWEST: Final = 5.0
 START_SECONDS: Final = 20.0
 
 _COMMANDS = re.compile(r"\[\[|\]\]|[\x00-\x09\x0b-\x1f\x7f-\x9f\ue000-\uf8ff]")
-"""What speaking programs take for commands, and what nobody can say."""
+"""Text that speaking programs take for commands, and characters that cannot be spoken."""
 
 
 class SpeakerMissing(Exception):
@@ -54,11 +54,11 @@ class Speaker:
 
     @property
     def speaking(self) -> bool:
-        """Whether something is being said, or waits to be."""
+        """Return whether a text is being spoken, or waits to be."""
         return not self._quiet.is_set()
 
     async def silence(self) -> None:
-        """Wait until all has been said."""
+        """Wait until all has been spoken."""
         await self._quiet.wait()
 
     def say(self, text: str) -> None:
@@ -70,13 +70,13 @@ class Speaker:
             self._wake.set()
 
     def stop(self) -> None:
-        """Silence, at once; what waits is not said any more."""
+        """Be silent at once; texts that wait are not spoken any more."""
         self._waiting.clear()
         if self._current is not None:
             self._current.cancel()
 
     def command(self) -> list[str]:
-        """The program that speaks, as an argument list.
+        """Return the program that speaks, as an argument list.
 
         Raises:
             SpeakerMissing: there is none.
@@ -149,7 +149,7 @@ async def _end(process: trio.Process) -> None:
 async def open_speaker(
     settings: Callable[[], VoiceSettings], environ: Mapping[str, str]
 ) -> AsyncIterator[Speaker]:
-    """A speaker that is silent again when the block ends.
+    """Open a speaker that is silent again when the block ends.
 
     Args:
         settings: the settings as they are at the moment of speaking.

@@ -1,1 +1,1 @@
-"""What makes text of speech: a worker process, or a server."""
+"""Engines that make text of speech: a worker process, or a server."""

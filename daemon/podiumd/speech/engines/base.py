@@ -1,7 +1,7 @@
-"""What stands behind speech: the worker process, a server of OpenAI's or Wyoming's kind, a script.
+"""Engines of speech: the worker process, a server of OpenAI's or Wyoming's kind, a script.
 
 An engine is given a recording that may still grow. How it is asked again after a failure, what
-becomes of the audio and who waits for the answer is the service's business.
+becomes of the audio and which client waits for the answer is the service's business.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from podiumd.speech.audio.recording import Recording
 
 @dataclass
 class Job:
-    """What an engine is asked for.
+    """A job for an engine.
 
-    ``hotwords`` may still change until the recording is finished. ``partial`` is told what has been
-    understood so far, each time the whole of it. ``again``: the attempt before failed; what may
-    have caused that is to be avoided.
+    ``hotwords`` may still change until the recording is finished. ``partial`` is called with the
+    text so far, each time the whole of it. ``again``: the attempt before failed; what may have
+    caused that is to be avoided.
     """
 
     request: UtteranceRequest
@@ -31,28 +31,28 @@ class Job:
 
 
 class Engine(Protocol):
-    """One way to turn speech into text."""
+    """A way to turn speech into text."""
 
     @property
     def name(self) -> str:
-        """As the configuration calls it."""
+        """Return the configuration's name for it."""
         ...
 
     @property
     def formats(self) -> tuple[str, ...]:
-        """Which of ``podiumd.speech.api.FORMATS`` it takes."""
+        """Return which of ``podiumd.speech.api.FORMATS`` it takes."""
         ...
 
     def status(self) -> EngineStatus:
-        """Told at once, without asking anybody."""
+        """Return the state at once, without a question to any process or server."""
         ...
 
     def warm(self) -> None:
-        """A microphone opens: get ready, in the background."""
+        """Get ready in the background: a microphone opens."""
         ...
 
     async def recognise(self, job: Job) -> Heard:
-        """Follow the recording to its end and return what was said.
+        """Follow the recording to its end and return its text.
 
         Raises ``AudioError`` where the audio is at fault and ``EngineFailed`` where it is not.
         """

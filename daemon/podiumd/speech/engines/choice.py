@@ -1,4 +1,4 @@
-"""Which engine the configuration asks for."""
+"""Choice of the engine that the configuration asks for."""
 
 from __future__ import annotations
 

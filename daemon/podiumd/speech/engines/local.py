@@ -1,8 +1,8 @@
 """The worker engine: faster-whisper in a process of its own, kept while it is used.
 
-It is started when a microphone opens and ends when nobody has used it for a while. Where it dies or
-hangs, what is being said is read once more by a fresh process that has nothing else to do, so that
-audio which kills a worker takes nobody else's with it twice.
+It is started when a microphone opens and ends when it has not been used for a while. Where it dies
+or hangs, the utterance is read once more by a fresh process that has nothing else to do, so that
+audio which kills a worker takes no other client's with it twice.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class WorkerEngine:
 
     @property
     def worker(self) -> WorkerProcess | None:
-        """The process that is kept, while there is one."""
+        """Return the process that is kept, while there is one."""
         return None if self._worker is None or self._worker.gone else self._worker
 
     def status(self) -> EngineStatus:
@@ -134,7 +134,7 @@ class WorkerEngine:
             errand.settle(error)
 
     async def _watch(self, worker: WorkerProcess, errand: Errand, job: Job) -> None:
-        """Once all is said there must be signs of life until there is an answer."""
+        """Watch for signs of life, once the audio is complete, until there is an answer."""
         while not job.recording.finished:
             await job.recording.changed()
         patience = self._settings.timeout_seconds
@@ -150,7 +150,7 @@ class WorkerEngine:
 
     @asynccontextmanager
     async def _shared(self) -> AsyncIterator[WorkerProcess]:
-        """The process that all use; started where there is none."""
+        """Share the process that all use; start it where there is none."""
         self._users += 1
         self._idle.cancel()
         try:
@@ -171,7 +171,7 @@ class WorkerEngine:
 
     @asynccontextmanager
     async def _own(self) -> AsyncIterator[WorkerProcess]:
-        """A process for one job."""
+        """Start a process for one job."""
         worker = await self._start()
         self._nursery.start_soon(self._run, worker)
         try:
@@ -207,12 +207,12 @@ class WorkerEngine:
             self._problem = str(error)
 
     async def _unload_later(self) -> None:
-        """End the process when nobody has used it for the time that is set."""
+        """End the process when no job has used it for the time that is set."""
         self._idle.cancel()
         self._idle = trio.CancelScope()
         with self._idle:
             await trio.sleep(self._settings.idle_unload_seconds)
-            # Somebody may have come in the moment in which the time was up.
+            # A user may have come in the moment in which the time was up.
             if self._worker is not None and not self._users:
                 self._worker.retire()
                 self._worker = None
@@ -232,7 +232,7 @@ async def open_worker_engine(
     command: Sequence[str] = COMMAND,
     installed: bool | None = None,
 ) -> AsyncIterator[Engine]:
-    """The engine; no process is left when this ends.
+    """Open the engine; no process is left when this ends.
 
     ``installed``: whether the extra is there; none: looked up.
     """

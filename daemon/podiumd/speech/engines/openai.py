@@ -110,7 +110,7 @@ class OpenAIEngine(ServerEngine):
 
 
 def setup_fault(settings: VoiceSettings, environ: Mapping[str, str]) -> str | None:
-    """Why nothing can be asked with these settings, and what to do; ``None`` where it can.
+    """Return why nothing can be asked with these settings, and what to do; ``None`` where it can.
 
     A server of the person's own may do without a key, which ``environ``, the daemon's, holds.
     """
@@ -128,7 +128,7 @@ def _key_name(settings: VoiceSettings) -> str:
 
 
 def _seconds(job: Job) -> float:
-    """What can be said of the length without looking into it."""
+    """Return the length in seconds as far as it is known without a look inside; 0 if not."""
     if job.request.format != "pcm16":
         return 0.0
     return job.recording.size / (2 * job.request.sample_rate)
@@ -136,5 +136,5 @@ def _seconds(job: Job) -> float:
 
 @asynccontextmanager
 async def open_openai(settings: VoiceSettings, environ: Mapping[str, str]) -> AsyncIterator[Engine]:
-    """The engine; it holds nothing between utterances."""
+    """Open the engine; it holds nothing between utterances."""
     yield OpenAIEngine(settings, environ)

@@ -1,7 +1,7 @@
-"""One worker process: started, spoken to, listened to, ended.
+"""A worker process: it is started, sent frames, read from, and ended.
 
 Frames go through a task of their own, so that a job which is given up never leaves half a frame in
-the pipe. Whoever waits for a job learns of the process's end.
+the pipe. A task that waits for a job learns of the process's end.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _TAIL: Final = 2048
 
 
 class Errand:
-    """One job that the process has been given."""
+    """A job that the process has been given."""
 
     def __init__(self, number: int, partial: Callable[[str], None]) -> None:
         self.number = number
@@ -34,7 +34,7 @@ class Errand:
         self._sign = trio.Event()
 
     def take(self, line: wire.Line) -> None:
-        """The process has said something about it."""
+        """Take a line of the process about it."""
         match line:
             case wire.Partial():
                 self._partial(line.text)
@@ -47,13 +47,13 @@ class Errand:
         self.tell()
 
     def settle(self, outcome: Heard | AudioError | EngineFailed) -> None:
-        """It is done; the first outcome holds."""
+        """Settle the job; the first outcome holds."""
         if self.outcome is None:
             self.outcome = outcome
         self.tell()
 
     def tell(self) -> None:
-        """Something of interest to who waits has happened."""
+        """Wake the tasks that wait for a sign of life."""
         self._sign.set()
         self._sign = trio.Event()
 
@@ -80,12 +80,12 @@ class WorkerProcess:
 
     @property
     def pid(self) -> int:
-        """Its process id."""
+        """Return its process id."""
         return self._process.pid
 
     @asynccontextmanager
     async def errand(self, partial: Callable[[str], None]) -> AsyncIterator[Errand]:
-        """A job of this process; who leaves before its outcome does not want it any more."""
+        """Begin a job of this process; a caller that leaves before its outcome cancels it."""
         errand = Errand(self._next, partial)
         self._next += 1
         self._errands[errand.number] = errand
@@ -99,7 +99,7 @@ class WorkerProcess:
                 self._cancel(errand.number)
 
     async def send(self, frame: bytes) -> None:
-        """Queue a frame. Raises ``EngineFailed`` where nobody takes it."""
+        """Queue a frame. Raises ``EngineFailed`` where the process does not take it."""
         try:
             with trio.fail_after(self._patience):
                 await self._frames.send(frame)
@@ -115,11 +115,11 @@ class WorkerProcess:
         self._process.kill()
 
     def retire(self) -> None:
-        """It is not needed any more: it gets the end of its input, and a moment to leave."""
+        """Retire the process: it gets the end of its input, and a moment to leave."""
         self._life.cancel()
 
     async def run(self) -> None:
-        """Its life, to the end; a cancelled one is ended."""
+        """Serve the process for its life, to the end; a cancelled one is ended."""
         try:
             with self._life:
                 async with trio.open_nursery() as nursery:
@@ -191,7 +191,7 @@ class WorkerProcess:
             self._tail = (self._tail + piece)[-_TAIL:]
 
     async def _bury(self) -> None:
-        """The end of its input tells it to leave; if it does not, it is killed."""
+        """Close its input, the signal to leave; kill it if it does not."""
         self.gone = True
         self._frames.close()
         assert self._process.stdin is not None
@@ -217,7 +217,7 @@ class WorkerProcess:
 async def start_worker(
     command: Sequence[str], environment: Mapping[str, str], setup: wire.Setup, patience: float
 ) -> WorkerProcess:
-    """Start a worker and tell it its model; ``run`` has to follow. Raises ``EngineFailed``.
+    """Start a worker and send it its model; ``run`` has to follow. Raises ``EngineFailed``.
 
     ``patience``: seconds in which it must take what it is sent.
     """

@@ -1,9 +1,8 @@
-"""An engine that hears what a script says: for tests and for trying things out without a model.
+"""An engine that answers from a script: for tests and for trials without a model.
 
-The script is a file of lines; each utterance is answered with the next one, from the front again
-at the end. A line that begins with ``!`` is a failure: ``!engine`` of the engine, ``!not_audio``
-and the like of the audio. An empty line is silence. Without a script the answer tells how much
-audio came.
+The script is a file of lines; each utterance is answered with the next one, from the front again at
+the end. A line that begins with ``!`` is a failure: ``!engine`` of the engine, ``!not_audio`` and
+the like of the audio. An empty line is silence. Without a script the answer is how much audio came.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ class ScriptedEngine:
         return EngineStatus(state="ready", model="script")
 
     def warm(self) -> None:
-        """Nothing to do."""
+        """Do nothing."""
 
     async def recognise(self, job: Job) -> Heard:
         """Take the next line. Its words appear while the audio comes in."""
@@ -74,6 +73,6 @@ class ScriptedEngine:
 
 @asynccontextmanager
 async def open_scripted(script: Path | None) -> AsyncIterator[Engine]:
-    """The engine with the lines of a file. Raises OSError where it cannot be read."""
+    """Open the engine with the lines of a file. Raises OSError where it cannot be read."""
     text = await trio.Path(script).read_text(encoding="utf-8") if script is not None else ""
     yield ScriptedEngine(text.splitlines())

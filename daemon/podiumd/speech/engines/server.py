@@ -1,4 +1,4 @@
-"""What engines have in common that ask a server for what was said."""
+"""Base of the engines that ask a server for the text."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class ServerEngine:
         )
 
     def warm(self) -> None:
-        """Nothing to do: the server has its model, and would close a connection made now."""
+        """Do nothing: the server has its model, and would close a connection made now."""
 
     def _failed(self, what: str) -> EngineFailed:
         """Note a failure; ``what`` goes on after the server's name."""

@@ -1,4 +1,4 @@
-"""How the daemon and the worker speak: frames to its standard input, JSON lines back.
+"""The protocol of daemon and worker: frames to its standard input, JSON lines back.
 
 A frame is the length of what follows (4 bytes, big-endian), one byte that says what it is, the
 number of the job (4 bytes, big-endian), and its content: JSON, but for audio, which is as it came.
@@ -48,7 +48,7 @@ class Opened(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Ended(msgspec.Struct, frozen=True, kw_only=True):
-    """All audio of a job is there."""
+    """The end of a job's audio: it is complete."""
 
     hotwords: tuple[str, ...] = ()
 
@@ -66,7 +66,7 @@ class Working(msgspec.Struct, frozen=True, tag="working"):
 
 
 class Partial(msgspec.Struct, frozen=True, tag="partial"):
-    """What has been understood of a job so far."""
+    """The text so far of a job."""
 
     job: int
     text: str
@@ -100,13 +100,13 @@ decode_line: Final = msgspec.json.Decoder(Line).decode
 
 
 def frame(kind: bytes, job: int, content: bytes) -> bytes:
-    """A frame as it goes through the pipe."""
+    """Build a frame as it goes through the pipe."""
     body = kind + job.to_bytes(4, "big") + content
     return len(body).to_bytes(HEAD_BYTES, "big") + body
 
 
 def message(kind: bytes, job: int, content: msgspec.Struct) -> bytes:
-    """A frame of JSON."""
+    """Build a frame of JSON."""
     return frame(kind, job, msgspec.json.encode(content))
 
 

@@ -80,7 +80,7 @@ class WyomingEngine(ServerEngine):
 
 
 def setup_fault(settings: VoiceSettings) -> str | None:
-    """Why no server may be asked with these settings, and what to do; ``None`` where one may."""
+    """Return why no server may be asked with these settings, and what to do; ``None``: one may."""
     url = settings.url
     if not url:
         return "No Wyoming server is named. Set voice.url to yours, such as tcp://127.0.0.1:10300."
@@ -96,7 +96,7 @@ def setup_fault(settings: VoiceSettings) -> str | None:
 
 
 class _Events:
-    """What a server sends, an event at a time."""
+    """The events that a server sends, one at a time."""
 
     def __init__(self, stream: trio.abc.ReceiveStream) -> None:
         self._stream = stream
@@ -152,5 +152,5 @@ def _is_here(host: str) -> bool:
 
 @asynccontextmanager
 async def open_wyoming(settings: VoiceSettings) -> AsyncIterator[Engine]:
-    """The engine; it holds nothing between utterances."""
+    """Open the engine; it holds nothing between utterances."""
     yield WyomingEngine(settings)

@@ -20,13 +20,15 @@ _LONGEST_CODE: Final = 3
 
 
 def primary_of(tag: str | None) -> str | None:
-    """The code of a language tag as phones have them, without its region (``en-US`` is ``en``);
-    ``None`` for what is no tag."""
+    """Return the code of a language tag, without its region (``en-US`` is ``en``).
+
+    The tag is as phones have it. ``None`` for what is no tag.
+    """
     code = (tag or "").replace("_", "-").partition("-")[0].lower()
     return code if code.isascii() and code.isalpha() and len(code) <= _LONGEST_CODE else None
 
 
 def code_of(tag: str | None) -> str | None:
-    """The code of a language tag; ``None``, which is to detect it, for one that no model knows."""
+    """Return the code of a language tag; ``None``, which is to detect it, for an unknown one."""
     code = primary_of(tag)
     return code if code in CODES else None

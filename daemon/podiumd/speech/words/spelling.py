@@ -1,6 +1,6 @@
 """Terms of the project as the project spells them: ``phone-link`` becomes ``phone_link``.
 
-An engine that is told to expect a term hears its words and guesses what stands between them. Only
+An engine that is to expect a term recognises its words and guesses what stands between them. Only
 that is mended: the words must be the term's own, and something other than spaces must join at least
 two of them, since "the next step" is rarely ``next_step``.
 """
@@ -17,7 +17,7 @@ _JOINTS: Final = re.compile(r"[-_./]")
 
 
 def spell(text: str, terms: Iterable[str]) -> str:
-    """The text with the joints of each of these terms as they should be."""
+    """Return the text with the joints of each of these terms as they should be."""
     for term in sorted(terms, key=len, reverse=True):
         parts = _PARTS.findall(term)
         if len(parts) > 1:

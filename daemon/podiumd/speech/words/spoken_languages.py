@@ -12,7 +12,7 @@ from podiumd.core.voice.language import Language, primary, read_language
 
 
 def spoken_language(tag: str) -> Language | None:
-    """The language of a tag (``de-AT``); ``None`` for one that has no spoken commands."""
+    """Return the language of a tag (``de-AT``); ``None`` for one without spoken commands."""
     return spoken_languages().get(primary(tag))
 
 
@@ -24,7 +24,7 @@ async def languages_read() -> None:
 
 @cache
 def spoken_languages() -> dict[str, Language]:
-    """All that ship with Podium, by ISO 639-1 code.
+    """Return all that ship with Podium, by ISO 639-1 code.
 
     Raises:
         ValueError: a file is wrong; the message names it and says what.

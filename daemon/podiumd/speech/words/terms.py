@@ -1,4 +1,4 @@
-"""Which words of a project a person is likely to say now. Pure.
+"""Words of a project that a person is likely to say now. Pure.
 
 The slot that a recogniser has for terms is small, and terms that have nothing to do with the work
 make it worse: a few of each kind, the closest to the work first.
@@ -18,7 +18,7 @@ from podiumd.wire.voice import TermSource as Source
 
 MOST_TERMS: Final = 25
 MOST_CHARACTERS: Final = 420
-"""Of all terms together: the slot of a Whisper model holds 223 tokens."""
+"""Characters of all terms together: the slot of a Whisper model holds 223 tokens."""
 LONGEST: Final = 40
 
 _WEIGHT: Final[dict[Source, float]] = {
@@ -30,9 +30,9 @@ _WEIGHT: Final[dict[Source, float]] = {
     "dependency": 0.8,
 }
 _FALLING: Final = 0.05
-"""What a term is worth less than the one before it of the same source."""
+"""Worth that a term loses against the one before it of the same source."""
 _MENTIONED: Final = 0.3
-"""What a dependency is worth more that the change at hand speaks of."""
+"""Worth that a dependency gains if the change at hand mentions it."""
 _MOST_OF: Final[dict[Source, int]] = {
     "branch": 1,
     "file": 8,
@@ -69,7 +69,7 @@ _DULL_BRANCHES: Final = frozenset({"main", "master", "head", "trunk", "develop",
 def choose(
     found: Mapping[Source, Sequence[str]], mentioned: str = "", most: int = MOST_TERMS
 ) -> tuple[Term, ...]:
-    """The terms that matter, the most important first.
+    """Choose the terms that matter, the most important first.
 
     Args:
         found: the candidates of each source, the most relevant of each first.
@@ -120,7 +120,7 @@ def _sayable(word: str) -> bool:
 
 
 def of_branch(branch: str) -> list[str]:
-    """What a person calls a branch: its last part, unless every project has one of that name."""
+    """Return a person's name for a branch: its last part, unless every project has one like it."""
     name = branch.strip().rpartition("/")[2]
     return [] if name.casefold() in _DULL_BRANCHES else [name]
 
@@ -138,7 +138,7 @@ def of_files(paths: Iterable[str]) -> list[str]:
 
 
 def identifiers(diff: str) -> list[str]:
-    """The names in a diff's changed lines that no dictionary has, the most frequent first."""
+    """Return names in a diff's changed lines that no dictionary has, the most frequent first."""
     counted: Counter[str] = Counter()
     for line in diff.splitlines():
         if line[:1] in "+-" and line[:3] not in ("+++", "---"):
@@ -151,8 +151,8 @@ def identifiers(diff: str) -> list[str]:
 
 
 def dependencies(manifest: str, text: str) -> list[str]:
-    """The names of what a project builds on, from one of ``MANIFESTS``; none from a file that
-    cannot be read as one."""
+    """Return the names of what a project builds on, from one of ``MANIFESTS``; none from a file
+    that cannot be read as one."""
     try:
         return list(dict.fromkeys(MANIFESTS[manifest](text)))
     except (ValueError, AttributeError, TypeError, RecursionError):

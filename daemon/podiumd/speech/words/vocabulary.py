@@ -54,12 +54,12 @@ class Vocabulary(Terms, frozen=True, kw_only=True):
 
     @property
     def words(self) -> tuple[str, ...]:
-        """The terms alone, as a recogniser takes them."""
+        """Return the terms alone, as a recogniser takes them."""
         return tuple(one.term for one in self.terms)
 
 
 class _Found:
-    """What the lookers have found so far."""
+    """Words that the lookers have found so far."""
 
     def __init__(self) -> None:
         self.words: dict[Source, list[str]] = {}
@@ -73,7 +73,7 @@ async def vocabulary(
     most: int = MOST_TERMS,
     seconds: float = SECONDS,
 ) -> Vocabulary:
-    """The terms of a working directory.
+    """Gather the terms of a working directory.
 
     Args:
         working_directory: an absolute path; one that is not there has no words of its own.
@@ -108,7 +108,7 @@ def _read_dependencies(directory: str) -> list[str]:
 
 
 def _plain_file(path: str) -> str:
-    """The text of a file that is no link and not too big; empty for anything else."""
+    """Read the text of a file that is no link and not too big; empty for anything else."""
     try:
         return read_plain(path, MOST_MANIFEST_BYTES).decode("utf-8", "replace")
     except OSError:
@@ -143,7 +143,7 @@ def _names(listed: str) -> list[str]:
 
 
 async def _git_output(directory: str, *arguments: str) -> str:
-    """What a git prints, at most ``MOST_GIT_BYTES``; empty where it fails or there is none."""
+    """Return git's output, at most ``MOST_GIT_BYTES``; empty where it fails or there is none."""
     try:
         said, _ = await run_beginning(
             directory, *arguments, most=MOST_GIT_BYTES, variables=_NO_LOCKS
@@ -154,7 +154,7 @@ async def _git_output(directory: str, *arguments: str) -> str:
 
 
 def _by_time(directory: str, names: list[str]) -> list[str]:
-    """The files of a listing that changed last, the newest first."""
+    """Return the files of a listing that changed last, the newest first."""
 
     def changed(name: str) -> float:
         try:
@@ -166,7 +166,7 @@ def _by_time(directory: str, names: list[str]) -> list[str]:
 
 
 def _newest(directory: str) -> list[str]:
-    """The names of the files that changed last, in the directory and those right below it."""
+    """Return the names of the last changed files, in the directory and those right below it."""
     files, below = _entries(directory, MOST_ENTRIES)
     for place in below:
         if len(files) >= MOST_ENTRIES:
@@ -177,7 +177,7 @@ def _newest(directory: str) -> list[str]:
 
 
 def _entries(place: str, most: int) -> tuple[list[tuple[float, str]], list[str]]:
-    """The plain files of a directory with their times, and its directories; no links, nothing
+    """List the plain files of a directory with their times, and its directories; no links, nothing
     hidden."""
     files: list[tuple[float, str]] = []
     below: list[str] = []

@@ -42,7 +42,7 @@ def main() -> None:
 
 
 def serve(setup: wire.Setup, frames: BinaryIO, send: Callable[[wire.Line], None]) -> None:
-    """Everything after the setup."""
+    """Serve all that follows the setup."""
     check = _Check(setup)
     check.start()
     # Heavy, and only now: meanwhile the hashes are compared.
@@ -56,7 +56,7 @@ def serve(setup: wire.Setup, frames: BinaryIO, send: Callable[[wire.Line], None]
         send(wire.Broken(check.fault))
         os._exit(1)
     whisper = Whisper(setup.model, setup.threads)
-    _give_way(setup.niceness)  # from here on: somebody waits for the model already
+    _give_way(setup.niceness)  # from here on: a person waits for the model already
     send(wire.Ready(whisper.multilingual))
     jobs.serve(whisper)
 
@@ -118,7 +118,7 @@ def _give_way(niceness: int) -> None:
 
 
 def _limit(model: Path) -> None:
-    """Bound the address space: whatever a recording makes a decoder do, the machine lives on."""
+    """Bound the address space: the machine survives any demand of a decoder on a recording."""
     size = sum(path.stat().st_size for path in model.glob("*") if path.is_file())
     limit = _ROOM + _MODEL_TIMES * size
     _, hard = resource.getrlimit(resource.RLIMIT_AS)

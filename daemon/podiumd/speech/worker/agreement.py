@@ -1,6 +1,7 @@
-"""Which words of a text that changes while it is spoken will stay.
+"""Stable words of a text that changes while it is spoken.
 
-Two readings of growing audio in a row agree on their first words: those are told (LocalAgreement).
+Two readings of growing audio in a row agree on their first words: those are reported
+(LocalAgreement).
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ class Agreement:
         self._agreed: list[str] = []
 
     def take(self, text: str) -> str:
-        """The agreed beginning after one more reading; it never gets shorter."""
+        """Take one more reading; return the agreed beginning, which never gets shorter."""
         words = text.split()
         same = 0
         for before, now in zip(self._last, words, strict=False):

@@ -42,7 +42,7 @@ _HEAD: Final = 64
 
 
 class Samples:
-    """What has been decoded of one job: 16 kHz, one channel, 16 bits."""
+    """Decoded audio of one job: 16 kHz, one channel, 16 bits."""
 
     def __init__(self, max_seconds: int) -> None:
         self._data = bytearray()
@@ -53,14 +53,14 @@ class Samples:
         return len(self._data) // 2
 
     def add(self, data: bytes) -> None:
-        """Raises ``AudioError`` (``too_long``), with all that fits taken."""
+        """Add data. Raises ``AudioError`` (``too_long``), with all that fits taken."""
         self._data += data[: max(0, self._most - len(self._data))]
         if len(self._data) >= self._most:
             words = f"The audio is longer than {self._max_seconds} s (voice.max_seconds)."
             raise AudioError("too_long", words)
 
     def since(self, start: int, end: int | None = None) -> np.ndarray:
-        """The samples from ``start`` on as floats between -1 and 1."""
+        """Return the samples from ``start`` on as floats between -1 and 1."""
         stop = len(self) if end is None else end
         data = bytes(self._data[2 * start : 2 * stop])
         return np.frombuffer(data, np.int16).astype(np.float32) / 32768.0
@@ -179,7 +179,7 @@ def _resampled(resampler: av.AudioResampler, frame: av.AudioFrame | None) -> Ite
 
 
 def _first_box(source: Source, *kinds: bytes) -> bytes:
-    """Which of these boxes of an MP4 file stands first at its top level; empty: none."""
+    """Return which of these boxes of an MP4 file stands first at its top level; empty: none."""
     offset = 0
     while True:
         head = source.exactly(offset, 16)

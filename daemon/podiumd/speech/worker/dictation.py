@@ -1,6 +1,6 @@
-"""One job: what has been decoded of it, what is settled, what is said in between.
+"""A dictation: what has been decoded of a job, what is settled, what comes in between.
 
-While somebody speaks long, what lies before a pause is read and settled, so that little is left to
+While a person speaks long, what lies before a pause is read and settled, so that little is left to
 read at the end. When all is there the whole is read once more where that is quick: it is better
 than its pieces.
 """
@@ -53,13 +53,16 @@ class Dictation:
         self._agreement = Agreement()
 
     def worth_a_look(self, now: float) -> bool:
-        """Whether there is enough new audio, and the machine has had its rest from us."""
+        """Return whether there is enough new audio, and the machine has had its rest from us."""
         fresh = len(self.samples) - self._seen
         return fresh >= FRESH_SECONDS * RATE and now >= self._rest_until
 
     def look(self, whisper: Whisper, alive: Alive, *, busy: bool) -> str | None:
-        """Settle what can be settled, and read what is there where nobody else needs the
-        processor; returns a new partial text, or ``None``."""
+        """Settle what can be settled, and read the rest where the processor is free.
+
+        The rest is read where no other job needs the processor. Returns a new partial text, or
+        ``None``.
+        """
         began = time.monotonic()
         self._seen = len(self.samples)
         audio = self.samples.since(self._done)
@@ -78,7 +81,7 @@ class Dictation:
         return text
 
     def finish(self, whisper: Whisper, alive: Alive) -> Heard:
-        """All is there: the final text."""
+        """Return the final text: all audio is there."""
         duration = len(self.samples) / RATE
         if not self._settled:
             # Noise that is listened to from its middle on can seem to be speech.
@@ -123,7 +126,7 @@ class Dictation:
 
 
 def _cut(spans: list[Span], length: int) -> int:
-    """Where the audio can be cut so that what lies before is settled; 0: nowhere yet.
+    """Return where the audio can be cut so that what lies before is settled; 0: nowhere yet.
 
     In the last pause that leaves a piece of the right length; without any at the latest moment.
     """

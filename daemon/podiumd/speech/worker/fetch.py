@@ -27,7 +27,7 @@ def main(repository: str, directory: str) -> int:
         from huggingface_hub import snapshot_download
 
         snapshot_download(repository, allow_patterns=_FILES, local_dir=directory)
-    except Exception as error:  # noqa: BLE001 - whatever it is, the person is told in one line
+    except Exception as error:  # noqa: BLE001 - whatever it is, the person gets it in one line
         reason = " ".join(str(error).split())[:300] or type(error).__name__
         sys.stdout.write(f"the hub cannot be used: {reason}\n")
         return 1

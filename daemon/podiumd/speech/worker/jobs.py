@@ -28,11 +28,11 @@ Send = Callable[[wire.Line], None]
 
 
 class Dropped(Exception):
-    """What is being read is not wanted any more."""
+    """The job that is being read is not wanted any more."""
 
 
 class Stream:
-    """One job: its bytes, what is decoded of them, and what is read."""
+    """A job: its bytes, what is decoded of them, and what is read."""
 
     def __init__(self, number: int, asked: wire.Opened, setup: wire.Setup) -> None:
         self.number = number
@@ -54,7 +54,7 @@ class Stream:
             decode(self.source, self._asked.format, self._asked.sample_rate, samples)
         except AudioError as error:
             self._fail(error)
-        except Exception as error:  # noqa: BLE001 - whatever a decoder does, the job is told of it
+        except Exception as error:  # noqa: BLE001 - whatever a decoder does, the job gets it
             words = f"The audio cannot be decoded: {type(error).__name__}: {error}"
             self._fail(AudioError("not_audio", words))
         self.source.clear()
@@ -69,7 +69,7 @@ class Stream:
             self.source.add(data)
 
     def _fail(self, fault: AudioError) -> None:
-        """The first fault is the cause of those that follow."""
+        """Note a fault; the first one is the cause of those that follow."""
         if self.fault is None:
             self.fault = fault
 
@@ -86,7 +86,7 @@ class Jobs:
     # --- the thread that takes frames --------------------------------------------------------
 
     def take_frames(self, frames: BinaryIO) -> None:
-        """Take frames until the daemon closes the pipe, then end the process: nobody listens."""
+        """Take frames until the daemon closes the pipe, then end the process: no reader is left."""
         status = 0
         try:
             while (body := read_frame(frames)) is not None:
@@ -154,7 +154,7 @@ class Jobs:
                 found = self._due() or self._growing()
                 if found is not None:
                     return found
-                # Audio comes in through other threads, which do not tell of each piece.
+                # Audio comes in through other threads, which do not report each piece.
                 live = any(not stream.ended for stream in self._streams.values())
                 self._changed.wait(_LOOK_SECONDS if live else None)
 
@@ -196,7 +196,7 @@ class Jobs:
             return any(stream.ended for stream in self._streams.values())
 
     def _quick(self, stream: Stream) -> None:
-        """A look gives way to a job that has ended."""
+        """Interrupt a look for a job that has ended. Raises ``Dropped``."""
         if self._ended_already():
             raise Dropped
         self._alive(stream)
@@ -208,7 +208,7 @@ class Jobs:
 
 
 def read_frame(frames: BinaryIO) -> bytes | None:
-    """The next frame without its length; ``None`` at the end. Raises ValueError."""
+    """Read the next frame without its length; ``None`` at the end. Raises ValueError."""
     head = frames.read(wire.HEAD_BYTES)
     if len(head) < wire.HEAD_BYTES:
         return None
@@ -220,5 +220,5 @@ def read_frame(frames: BinaryIO) -> bytes | None:
 
 
 def _is_busy() -> bool:
-    """Whether others keep all processors busy: then nothing is read that is not needed."""
+    """Return whether others keep all processors busy: only needed readings are made then."""
     return os.getloadavg()[0] > (os.cpu_count() or 1) + 0.5

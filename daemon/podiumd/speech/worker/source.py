@@ -26,7 +26,7 @@ class Source:
             self._changed.notify_all()
 
     def finish(self) -> None:
-        """All has come, or the job is over: nobody waits any longer."""
+        """Finish: all has come, or the job is over, and no task waits any longer."""
         with self._changed:
             self._finished = True
             self._changed.notify_all()
@@ -42,14 +42,14 @@ class Source:
         return len(self._data)
 
     def length(self) -> int:
-        """How much there is in all; waits for the end."""
+        """Return how much there is in all; waits for the end."""
         with self._changed:
             while not self._finished:
                 self._changed.wait()
             return len(self._data)
 
     def at(self, offset: int, most: int) -> bytes:
-        """At most so many bytes; waits for the first, and is empty at the end."""
+        """Return at most ``most`` bytes; waits for the first, and is empty at the end."""
         with self._changed:
             while len(self._data) <= offset and not self._finished:
                 self._changed.wait()
@@ -71,7 +71,7 @@ class Stream:
         self._offset = 0
 
     def read(self, size: int = _AHEAD) -> bytes:
-        """What comes next; empty at the end."""
+        """Read what comes next; empty at the end."""
         data = self._source.at(self._offset, size)
         self._offset += len(data)
         return data
@@ -90,9 +90,9 @@ class File(Stream):
         return self._offset
 
     def tell(self) -> int:
-        """The place."""
+        """Return the place."""
         return self._offset
 
     def seekable(self) -> bool:
-        """It is."""
+        """Return ``True``: it is seekable."""
         return True

@@ -1,4 +1,4 @@
-"""Where somebody speaks: Silero's detector, as faster-whisper brings it."""
+"""Detection of speech: Silero's detector, as faster-whisper brings it."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ class Speech(NamedTuple):
 
     @property
     def seconds(self) -> float:
-        """How much is spoken."""
+        """Return how many seconds are spoken."""
         return len(self.audio) / RATE
 
     def original(self, seconds: float, *, start: bool = False) -> float:
-        """A time within ``audio`` as a time within what it was taken from, in seconds.
+        """Convert a time within ``audio`` to one within what it was taken from, in seconds.
 
         Whisper lets a sentence begin where the one before ended: a ``start`` in the silence that is
         kept around a pause belongs behind it.
@@ -51,7 +51,7 @@ class Speech(NamedTuple):
 
 
 def find_speech(audio: np.ndarray) -> Speech | None:
-    """What is spoken; ``None``: nothing is."""
+    """Find what is spoken; ``None``: nothing is."""
     spans = _spans(audio, gap_ms=_GAP_MS, pad_ms=_PAD_MS)
     if not spans:
         return None
@@ -59,7 +59,7 @@ def find_speech(audio: np.ndarray) -> Speech | None:
 
 
 def phrases(audio: np.ndarray) -> list[Span]:
-    """The stretches between pauses, without the silence around them."""
+    """Return the stretches between pauses, without the silence around them."""
     return _spans(audio, gap_ms=_PAUSE_MS, pad_ms=0)
 
 

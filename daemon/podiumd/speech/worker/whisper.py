@@ -55,14 +55,14 @@ _SMALL_BYTES: Final = 200 * 1_048_576
 """Models up to this size, tiny and base, read a prompt with one thread. With matrices so small a
 second one saves a third of the time on an idle machine; where other programs keep the processors
 busy each of the many barriers waits until both have their turn, and a prompt takes many times as
-long. Somebody speaks while agents build and test."""
+long. People speak while agents build and test."""
 
 Alive = Callable[[], None]
 """Called between pieces of work; may raise to end it."""
 
 
 class Reading(NamedTuple):
-    """What a window says. ``sound``: it looks as a right reading does."""
+    """The text of a window. ``sound``: it looks as a right reading does."""
 
     text: str
     segments: tuple[Segment, ...]
@@ -194,7 +194,7 @@ class Whisper:
         return str(info.language), Reading(_joined(segments), tuple(segments), True)
 
     def _wide(self) -> WhisperModel:
-        """The model for much work at once, which all threads can share."""
+        """Return the model for much work at once, which all threads can share."""
         if self._threads == self._most_threads:
             return self._model
         return _loaded(self._directory, self._most_threads)
@@ -212,7 +212,7 @@ class Whisper:
 def _loaded(directory: str, threads: int) -> WhisperModel:
     """Load the model by a thread that ends.
 
-    Loading makes OpenMP's team of whoever calls it, and CTranslate2 reads with a team of its own
+    Loading makes an OpenMP team of the calling thread, and CTranslate2 reads with a team of its own
     thread. While both are there libgomp counts more threads than processors, and at each of the
     thousands of barriers of a reading it puts threads to sleep where a moment's waiting would do:
     on two idle processors readings took three times as long. A team goes with its thread.
@@ -238,7 +238,7 @@ def _collected(found: Iterable[Any], alive: Alive) -> list[Segment]:
 
 
 def _segments(tokens: list[int], tokenizer: Any, length: float) -> list[Segment]:
-    """Text between time tokens. What lacks its closing time ends with the speech."""
+    """Cut text at time tokens. A part that lacks its closing time ends with the speech."""
     segments: list[Segment] = []
     start, words = 0.0, list[int]()
     for token in [*tokens, None]:
@@ -258,7 +258,7 @@ def _joined(segments: Iterable[Segment]) -> str:
 
 
 def _is_sound(text: str, segments: list[Segment], confidence: float, length: float) -> bool:
-    """Whether a reading looks right: no loop, no guess, neither too much nor too little."""
+    """Return whether a reading looks right: no loop, no guess, neither too much nor too little."""
     if not text:
         return length < 1.0
     data = text.encode()
@@ -271,7 +271,7 @@ def _is_sound(text: str, segments: list[Segment], confidence: float, length: flo
 
 
 def _is_small(directory: str) -> bool:
-    """Whether one thread reads it best."""
+    """Return whether one thread reads it best."""
     return Path(directory, "model.bin").stat().st_size <= _SMALL_BYTES
 
 

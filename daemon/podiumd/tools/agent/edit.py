@@ -14,7 +14,7 @@ from podiumd.tools.agent.workspace_names import shown
 from podiumd.tools.diff import Edit, LinesOfLong, from_edits, lines_of, unified
 
 MOST_SHOWN_BYTES = 128 * 1024
-"""What one reading of a file returns at most; further lines are read by naming them."""
+"""Bytes that one reading of a file returns at most; further lines are read by naming them."""
 _NUMBER_BYTES = 8  # what stands before a line counts as this
 _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 _MOST_LINES = MOST_SHOWN_BYTES // _NUMBER_BYTES
@@ -38,11 +38,10 @@ class FilePlan(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read_text(workspace: Workspace, path: str, first: int = 1, last: int | None = None) -> str:
-    """Lines ``first`` to ``last`` (from 1, the last included), numbered, below a head that tells
-    path, range, total and SHA-256.
+    """Render lines ``first`` to ``last`` (from 1, inclusive), numbered, below a head.
 
-    A ``last`` beyond the end means the end. Raises ``Refused`` for what is no text, and for a
-    range that holds no line.
+    The head gives path, range, total and SHA-256. A ``last`` beyond the end means the end. Raises
+    ``Refused`` for a file that is not text, and for a range that holds no line.
     """
     found = workspace.read(path)
     _refuse_binary(found, path, "shown")
@@ -125,7 +124,10 @@ def plan_patch(
 
 
 def _refuse_binary(found: FileContent, path: str, what: str) -> None:
-    """Raises ``Refused`` for what is no text: what was not shown is not patched either."""
+    """Refuse a file that is not text: a file that was not shown is not patched either.
+
+    Raises ``Refused``.
+    """
     head = found.data[:8192]
     if b"\0" in head or head.startswith(_UTF_16):
         raise Refused(
@@ -161,7 +163,7 @@ def _plan(path: str, found: FileContent | None, data: bytes, diff: str) -> FileP
 
 
 def _patch_diff(found: FileContent, data: bytes, operations: Sequence[dict[str, Any]]) -> str:
-    """What a patch that fits has changed, from its operations: comparing is slow in long files."""
+    """Build the diff of a patch that fits from its operations: comparing is slow in long files."""
     meant = sorted(
         (
             one["line"] - 1,

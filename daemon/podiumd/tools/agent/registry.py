@@ -36,7 +36,7 @@ from podiumd.tools.sandbox.shell import ShellResult, command_environment, run_ar
 __all__ = ["Done", "Plan", "Tool", "ToolContext", "Toolbox"]
 
 COMMAND_SECONDS, TEST_SECONDS, MOST_SECONDS = 120.0, 600.0, 3600.0
-"""How long a command and a test run may take unless told, and at most."""
+"""Seconds that a command and a test run may take by default, and at most."""
 
 NOT_ASKED = (
     "an agent may have written what it runs, there is no sandbox for it here, and commands are "
@@ -45,7 +45,7 @@ NOT_ASKED = (
 """Why no hook of a repository is run; the name of one stands before it."""
 
 UNSEEN = "what it changed is not known, and is in no commit of this turn: {}"
-"""What is said of a command where git could not look at the tree; why not stands in it."""
+"""Note on a command where git could not look at the tree; why not stands in it."""
 UNCOVERED = (
     "git ignored these before the command and no longer does; they do not count as its work and "
     "are in no commit of this turn: {}"
@@ -56,7 +56,7 @@ _MOST_NAMED = 5
 class Toolbox:
     """The tools of the contract for one turn in one working tree.
 
-    ``tools`` may be added to: whatever offers more of them gives each the same two steps.
+    ``tools`` may be added to: an owner that offers more tools gives each the same two steps.
     """
 
     def __init__(self, context: ToolContext) -> None:
@@ -65,11 +65,11 @@ class Toolbox:
         self.tools: dict[str, Tool] = {tool.name: tool for tool in self._all()}
 
     def describe(self) -> list[dict[str, Any]]:
-        """All tools; see ``Tool.describe``."""
+        """Describe all tools; see ``Tool.describe``."""
         return [tool.describe() for tool in self.tools.values()]
 
     async def plan(self, action: Action) -> Plan | Result:
-        """What an action would do; a failed result where that is not possible."""
+        """Plan an action; return a failed result where that is not possible."""
         tool = self.tools.get(action.name)
         if tool is None:
             message = args.unknown(action.name, self.tools)
@@ -130,7 +130,7 @@ class Toolbox:
         return ConfinedFilters(enclosure, context.turn_id, context.scratch.with_name("filters"))
 
     async def unknown_committer(self) -> str:
-        """What keeps git from committing whatever this turn does; see ``unknown_committer``."""
+        """Return why git would commit nothing of this turn; see ``unknown_committer``."""
         return await unknown_committer(f"{self._context.workspace.root}")
 
     def _environment(self) -> dict[str, str]:
@@ -138,9 +138,11 @@ class Toolbox:
         return command_environment(context.environment, context.turn_id, context.hidden_names)
 
     def _leases(self, enclosure: Enclosure | None) -> tuple[int, ...]:
-        """The locks that a command keeps held should it outlive the daemon. One that is shut in
-        gets none: it could let go of them, or write into their files. The next daemon ends what
-        is left of the turn before anything else, with or without them."""
+        """Return the locks that a command keeps held should it outlive the daemon.
+
+        A command in the sandbox gets none: it could release them, or write into their files. The
+        next daemon ends what is left of the turn before anything else, with or without them.
+        """
         return () if enclosure is not None else self._context.inherited
 
     def _all(self) -> list[Tool]:
@@ -316,7 +318,7 @@ def _uncovered(names: list[str]) -> str:
 
 
 def _of_command(action: str, done: ShellResult, notice: str, more: int) -> Result:
-    """What a command's end is to a model."""
+    """Build the result that a model gets for a command that has ended."""
     if done.exit_status is None:
         said = done.message
     elif done.exit_status < 0:

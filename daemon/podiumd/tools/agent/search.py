@@ -55,7 +55,7 @@ class SearchResult(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def text(self) -> str:
-        """For a model: the lines, and what is not among them."""
+        """Render the lines for a model, with notes on what is missing from them."""
         notes = []
         if self.timed_out:
             notes.append("[the search was ended at its time limit; ask for something narrower]")
@@ -133,7 +133,10 @@ def _check_expression(query: str) -> None:
 
 
 async def _listed(root: Path) -> bytes:
-    """The files that git does not ignore, ended by NUL; empty outside git: all are walked."""
+    """List the files that git does not ignore, each ended by NUL.
+
+    The list is empty outside git: all files are walked then.
+    """
     try:
         return await GitCall(f"{root}").out(
             "ls-files", "-z", "--cached", "--others", "--exclude-standard", "--deduplicate"
@@ -153,7 +156,10 @@ class _Finding:
         self._said = b""
 
     async def run(self, argv: Sequence[str], listing: bytes, environ: Mapping[str, str]) -> None:
-        """Raises ``Refused`` where the searcher does not understand what it is asked."""
+        """Run the searcher and collect its hits.
+
+        Raises ``Refused`` where the searcher does not understand the request.
+        """
         async with trio.open_nursery() as nursery:
             searcher = partial(
                 trio.run_process,
@@ -184,7 +190,7 @@ class _Finding:
             raise Refused(f"the search is not understood: {words[:500]}")
 
     def shown(self) -> list[str]:
-        """The lines that match, as they are in the workspace now. Blocks."""
+        """List the lines that match, as they are in the workspace now. Blocks."""
         lines: list[str] = []
         for path, numbers in self._hits.items():
             try:

@@ -22,10 +22,10 @@ LARGEST_BYTES = 16 * 1024 * 1024
 
 
 def glob_expression(pattern: str) -> re.Pattern[str]:
-    """A glob as an expression for a path from the root.
+    """Compile a glob to an expression for a path from the root.
 
-    ``*`` and ``?`` stop at a ``/``, ``**`` does not, ``[...]`` and ``{a,b}`` are choices. Without
-    a ``/`` (but for one at its front) it is of the last name alone.
+    ``*`` and ``?`` stop at a ``/``, ``**`` does not, ``[...]`` and ``{a,b}`` are choices. A glob
+    without a ``/`` (but for one at its front) matches the last name alone.
     """
     anywhere = "/" not in pattern
     text = pattern.removeprefix("/")
@@ -61,7 +61,7 @@ def glob_expression(pattern: str) -> re.Pattern[str]:
 
 
 def wanted(pattern: str) -> Callable[[str], bool]:
-    """Whether a path is to be searched; a pattern that begins with ``!`` leaves paths out."""
+    """Build a test for the paths to search; a pattern that begins with ``!`` excludes paths."""
     if not pattern:
         return lambda path: True
     left_out = pattern.startswith("!")
@@ -70,7 +70,7 @@ def wanted(pattern: str) -> Callable[[str], bool]:
 
 
 def walked() -> Iterator[str]:
-    """All files below the present directory; links are not followed."""
+    """Yield all files below the current directory; links are not followed."""
     for directory, names, files in walk("."):
         names[:] = sorted(name for name in names if name.casefold() != ".git")
         for name in sorted(files):
@@ -78,7 +78,7 @@ def walked() -> Iterator[str]:
 
 
 def matches(path: str, expression: re.Pattern[str]) -> Iterator[int]:
-    """The numbers of the lines that match, from 1; none in what is no plain text file."""
+    """Yield the numbers of the lines that match, from 1; none for what is not a plain text file."""
     flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
     try:
         with os.fdopen(os.open(path, flags), "rb") as file:

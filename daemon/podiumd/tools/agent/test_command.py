@@ -1,4 +1,4 @@
-"""Which command runs a project's tests: the configured one, or one told from its files."""
+"""The command that runs a project's tests: the configured one, or one detected from its files."""
 
 from __future__ import annotations
 
@@ -29,12 +29,11 @@ _NODE_RUNNERS = (
 def detect_test_command(
     workspace: Workspace, configured: str, pattern: str | None, environ: Mapping[str, str]
 ) -> list[str]:
-    """The arguments that run the tests, or those that ``pattern`` names. Blocks.
+    """Find the arguments that run the tests, or those that ``pattern`` names. Blocks.
 
-    The pattern is an argument of its own; no shell reads it.
-    Parameters: ``configured`` is a command line of the user's own, empty to look at the files;
-    ``environ`` gives PATH.
-    Raises ``Refused`` where no tests are found, and for a pattern that would be an option.
+    The pattern is an argument of its own; no shell reads it. Parameters: ``configured`` is a
+    command line of the user's own, empty to look at the files; ``environ`` gives PATH. Raises
+    ``Refused`` where no tests are found, and for a pattern that would be an option.
     """
     if pattern is not None and (pattern.startswith("-") or not pattern.strip() or "\0" in pattern):
         raise Refused("the pattern is empty or begins with '-'; name a test or a file")
@@ -55,14 +54,14 @@ def detect_test_command(
 
 
 class _Project:
-    """What the root of a project holds."""
+    """The files in the root of a project."""
 
     def __init__(self, workspace: Workspace, environ: Mapping[str, str]) -> None:
         self._workspace = workspace
         self._environ = environ
 
     def text(self, name: str) -> bytes:
-        """The content of a file; empty where there is none that can be read."""
+        """Read the content of a file; empty where there is none that can be read."""
         with suppress(Refused):
             found = self._workspace.find(name)
             return found.data if found else b""
@@ -82,7 +81,7 @@ class _Project:
         return False
 
     def python(self) -> str:
-        """The project's own interpreter, or the one on PATH."""
+        """Return the project's own interpreter, or the one on PATH."""
         for name in (".venv", "venv"):
             if (self._workspace.root / name / "bin/python").exists():
                 return f"{Path(name, 'bin/python')}"

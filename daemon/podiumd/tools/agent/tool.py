@@ -1,4 +1,4 @@
-"""What a tool is: described, planned, and only then done."""
+"""A tool in three steps: described, planned, and only then executed."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ OnOutput = Callable[[str], None]
 
 
 class Done(msgspec.Struct, frozen=True):
-    """What came of a tool's use, and the files that it changed, in order."""
+    """The result of a tool's use, and the files that it changed, in order."""
 
     result: Result
     changes: tuple[FileChange, ...] = ()
@@ -45,14 +45,13 @@ class Plan:
 
 @dataclass(frozen=True, kw_only=True)
 class ToolContext:
-    """What tools work with, for one turn.
+    """The resources that tools work with, for one turn.
 
     ``environment`` is the environment of commands before keys are taken out; ``hidden_names`` are
-    names of further variables that hold keys; ``scratch`` is a directory of the turn's own,
-    beside which its records lie;
-    ``unasked``: its commands may be run without a question;
-    ``inherited`` are descriptors that commands outside of a sandbox keep open; ``test_command`` is
-    the configured one. ``committing`` is where turns of one repository wait for each other.
+    names of further variables that hold keys; ``scratch`` is a directory of the turn's own, beside
+    which its records lie; ``unasked``: its commands may be run without a question; ``inherited``
+    are descriptors that commands outside a sandbox keep open; ``test_command`` is the configured
+    one. ``committing`` is where turns of one repository wait for each other.
     """
 
     workspace: Workspace
@@ -70,7 +69,7 @@ class ToolContext:
 
 @dataclass(frozen=True)
 class Tool:
-    """One tool. ``parameters`` is a struct; ``critical``: a failure ends the batch it is in."""
+    """A tool. ``parameters`` is a struct; ``critical``: a failure ends the batch it is in."""
 
     name: str
     description: str
@@ -80,7 +79,7 @@ class Tool:
     critical: bool = False
 
     def describe(self) -> dict[str, Any]:
-        """For whoever is offered it: name, description, risk, and JSON schema of parameters."""
+        """Describe the tool for a model: name, description, risk, and JSON schema of parameters."""
         _, components = msgspec.json.schema_components([self.parameters], ref_template="#/{name}")
         schema = components[self.parameters.__name__]
         return {

@@ -45,7 +45,7 @@ MOST_BYTES = 16 * 1024 * 1024
 """The largest file that is read or written."""
 _BLOCK_BYTES = 256 * 1024
 _MOST_LINKS = 40  # what Linux allows in one path
-# What file systems say that have no hard links (exFAT, some in user space).
+# Errors of file systems that have no hard links (exFAT, some in user space).
 _NO_HARD_LINKS = (errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS)
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -101,9 +101,9 @@ class Workspace:
             raise Refused(f"no agent works in {shown(str(root))}: it is git's or Podium's own")
 
     def locate(self, path: str) -> str:
-        """The path from the root with its links resolved, ``/`` between its names.
+        """Return the path from the root with its links resolved, ``/`` between its names.
 
-        The file need not be there. Raises ``Refused`` for a path that is not to be opened.
+        The file need not exist. Raises ``Refused`` for a path that may not be opened.
         """
         with self._spot(path) as spot:
             if spot.status is not None:
@@ -111,14 +111,14 @@ class Workspace:
             return spot.path
 
     def read(self, path: str) -> FileContent:
-        """The file at ``path``. Raises ``Missing``, ``Refused``."""
+        """Read the file at ``path``. Raises ``Missing``, ``Refused``."""
         found = self.find(path)
         if found is None:
             raise Missing(f"there is no file {shown(path)}")
         return found
 
     def find(self, path: str) -> FileContent | None:
-        """The file at ``path``; ``None`` where there is none yet. Raises ``Refused``."""
+        """Read the file at ``path``; ``None`` where there is none yet. Raises ``Refused``."""
         with self._spot(path) as spot:
             return self._content(spot)
 
@@ -150,8 +150,11 @@ class Workspace:
                 self._put(above, spot, data, found, draft)
 
     def check_layout(self, path: str) -> None:
-        """Raises ``Refused`` where a file at ``path``, with links resolved, would lie in what git
-        takes for a repository: it would run what is named there."""
+        """Refuse a ``path`` that would make a directory a git repository.
+
+        Raises ``Refused`` where a file there, with links resolved, would lie in a directory that
+        git takes for a repository: git would run what is named there.
+        """
         directory = laid_out_by(self.root, path)
         if directory is not None:
             raise Refused(
@@ -224,7 +227,7 @@ class Workspace:
         return FileContent(path=spot.path, data=data, digest=digest, mode=_mode(status))
 
     def _seen(self, spot: Spot) -> _Seen | None:
-        """What ``_content`` finds, but for the content: a large file is not held in memory."""
+        """Read what ``_content`` does, without the content: a large file is not held in memory."""
         if spot.status is None:
             return None
         with self._plain(spot, spot.status) as (file, status):
@@ -240,7 +243,7 @@ class Workspace:
     def _plain(
         self, spot: Spot, status: os.stat_result
     ) -> Iterator[tuple[BufferedReader, os.stat_result]]:
-        """The plain file at a spot that was found to have this status, open for reading."""
+        """Open for reading the plain file at a spot that was found to have this status."""
         _check_plain(status, spot.path)
         self._check_size(status.st_size, spot.path)
         with on_disk(spot.path), _opened(spot) as file:
@@ -302,7 +305,7 @@ class Workspace:
         raise Refused(f"{shown(path)} is a directory; name a file")
 
     def _inside(self, path: str, asked: str) -> list[str]:
-        """The names of a path or link from the root, or from where it stands if relative."""
+        """Split a path or link into names from the root, or from its own place if relative."""
         if path.startswith("/"):
             for root in self._spellings:
                 if path == root or path.startswith(f"{root}/"):
@@ -321,7 +324,7 @@ class Workspace:
         return [path for path in self.closed if path.is_relative_to(self.root)]
 
     def _shut(self) -> frozenset[tuple[int, int]]:
-        """What the closed places are to the file system, however they are spelled."""
+        """Return the device and inode of each closed place, however it is spelled."""
         found = []
         for path in (*self.closed, self.root / ".git"):
             with suppress(OSError):
@@ -358,7 +361,7 @@ def _draft(name: str, digest: str) -> str:
 
 @contextmanager
 def _made(spot: Spot) -> Iterator[int]:
-    """The directory that the file goes to, made where it is missing."""
+    """Open the directory that the file goes to, and create it where it is missing."""
     opened: list[int] = []
     try:
         for name in spot.new:

@@ -1,4 +1,4 @@
-"""Which paths of a model are looked at at all. Pure."""
+"""The rules for paths that come from a model, before anything is opened. Pure."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _DIRECTIONS = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\
 
 
 def checked_path(path: str) -> str | None:
-    """What is wrong with a path before anything is opened, as the end of a sentence."""
+    """Return what is wrong with a path, as the end of a sentence; nothing is opened yet."""
     try:
         encoded = path.encode()
     except UnicodeEncodeError:
@@ -30,17 +30,17 @@ def checked_path(path: str) -> str | None:
 
 
 def is_git(name: str) -> bool:
-    """Whether some file system takes the name for ``.git``.
+    """Return whether some file system takes the name for ``.git``.
 
-    Those that ignore case; HFS+, which ignores invisible characters; NTFS, which ignores dots and
-    blanks at the end, has streams behind a colon, and knows it as ``git~1``.
+    Some ignore case; HFS+ ignores invisible characters; NTFS ignores dots and blanks at the end,
+    has streams behind a colon, and knows it as ``git~1``.
     """
     plain = "".join(one for one in name if unicodedata.category(one) != "Cf").casefold()
     return plain.split(":")[0].rstrip(". ") in (".git", "git~1")
 
 
 def shown(path: str) -> str:
-    """A path in quotes for a message: on one line, printable, not endless."""
+    """Quote a path for a message: on one line, printable, cut where it is long."""
     text = path if len(path) <= _SHOWN else f"{path[:_SHOWN]}..."
     escaped = "".join(
         one.encode("unicode_escape").decode("ascii") if not one.isprintable() else one

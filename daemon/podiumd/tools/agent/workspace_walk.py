@@ -15,7 +15,7 @@ DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 class Refused(Exception):
-    """What was asked is not done; the message says why, for whoever asked."""
+    """Signal that a request is refused; the message gives the reason to the requester."""
 
 
 class Missing(Refused):
@@ -27,7 +27,8 @@ class Changed(Refused):
 
 
 class Spot(NamedTuple):
-    """Where a path leads: a name in an open directory, below ``new`` directories to be made."""
+    """The place that a path leads to: a name in an open directory, below ``new`` directories to
+    create."""
 
     above: int
     new: tuple[str, ...]

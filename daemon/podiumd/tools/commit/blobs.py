@@ -61,7 +61,7 @@ class Blobs:
         self._added |= zip(found, oids.decode().split(), strict=True)
 
     async def at(self, path: str, digest: str | None, step: FileChange) -> str | None:
-        """The blob of a content as git would add it at ``path``. Raises ``LeftOut``."""
+        """Return the blob of a content as git would add it at ``path``. Raises ``LeftOut``."""
         if digest is None:
             return None
         as_is = self._as_is(path, step)
@@ -76,21 +76,22 @@ class Blobs:
         return await self._filtered(path, data)
 
     def _as_is(self, path: str, step: FileChange) -> bool:
-        """Whether git takes any content there as it is."""
+        """Return whether git takes any content at the path as it is."""
         return step.mode == LINK_MODE
 
     def _unchanged(self, path: str) -> bool:
-        """Whether git takes a content there as it is, unless for its line ends."""
+        """Return whether git takes a content there as it is, except for line ends."""
         attributes = self._attributes[path]
         plain = all(value in _NONE for value in attributes.values())
         return plain and not self._is_filter(attributes["filter"])
 
     def _is_filter(self, name: str) -> bool:
-        """Whether git has a filter of that name; ``unset`` may be one, and so may the empty one."""
+        """Return whether git has a filter of that name; ``unset`` may be one, and so may the empty
+        one."""
         return "=" not in name and any(f"filter.{name}.{kind}" in self._filters for kind in _KINDS)
 
     def _whole(self, wanted: Iterable[tuple[bool, str]]) -> list[tuple[bool, str]]:
-        """Those whose content is known and taken as it is. Blocks."""
+        """Filter for those whose content is known and taken as it is. Blocks."""
         found = []
         for as_is, digest in wanted:
             data = self._originals.get(digest)
@@ -100,7 +101,7 @@ class Blobs:
         return found
 
     async def _filtered(self, path: str, data: bytes) -> str:
-        """The blob of a content as the filter of its path makes it; never one without it."""
+        """Create the blob of a content as its path's filter makes it; never without the filter."""
         name = self._filter_of(path)
         settings = [] if name is None else [f"filter.{name}.required=true"]
         done = await self._git.run(
@@ -114,8 +115,10 @@ class Blobs:
         raise LeftOut(f"its filter {name} did not take it: {said.splitlines()[0][:300]}")
 
     def _filter_of(self, path: str) -> str | None:
-        """The filter that attributes name for a path. Raises ``LeftOut`` where git has none of
-        that name: it would commit the file without."""
+        """Look up the filter that attributes name for a path.
+
+        Raises ``LeftOut`` where git has none of that name: it would commit the file without.
+        """
         name = self._attributes[path]["filter"]
         if self._is_filter(name):
             return name
@@ -127,7 +130,7 @@ class Blobs:
 
 
 async def _attributes(git: GitCall, paths: Iterable[str]) -> dict[str, dict[str, str]]:
-    """What ``.gitattributes`` say that changes contents, by path."""
+    """Read the attributes in ``.gitattributes`` that change contents, by path."""
     names = b"".join(os.fsencode(path) + b"\0" for path in paths)
     told = await git.out("check-attr", "-z", "--stdin", *_CHANGING, stdin=names)
     words = list(map(os.fsdecode, told.split(b"\0")[:-1]))

@@ -1,11 +1,10 @@
-"""What a command has changed in a working tree, by looking before and after it.
+"""The changes that a command makes in a working tree, found by looking before and after it.
 
-Seen are the files that git does not ignore. One that git passed over before (``passed_over``) is
-none that the command has made, also where nothing ignores it any more.
-Looking costs one ``git status`` and the reading of
-files that differ from the last commit; those that have not changed since they were last read are
-not read again. Outside git nothing is seen. What a person changes while the command runs cannot be
-told from what it changes.
+Only files that git does not ignore are seen. One that git passed over before (``passed_over``) is
+not a file that the command has made, also where nothing ignores it any more. Looking costs one
+``git status`` and the reading of files that differ from the last commit; those that have not
+changed since they were last read are not read again. Outside git nothing is seen. Changes that a
+person makes while the command runs cannot be distinguished from the command's.
 """
 
 from __future__ import annotations
@@ -30,12 +29,12 @@ from podiumd.tools.git.process import Confines
 from podiumd.tools.git.queries import GitError, entries
 
 MOST_CHANGES = 500
-"""Files that one command is said to have changed; it is told that there were more."""
+"""Files that one command is reported to have changed; beyond them only that there were more."""
 MOST_FILES = 20_000
 _AT_ONCE = MOST_CHANGES + 1
 MOST_KEPT_BYTES, LARGEST_KEPT = 64 * 1024 * 1024, 16 * 1024 * 1024
 LINK_MODE, PLAIN_MODE, PROGRAM_MODE = "120000", "100644", "100755"
-"""What git calls a symbolic link, whose content is what it says; a file; one to be executed."""
+"""Git's modes of a symbolic link, whose content is its target; a file; one to be executed."""
 _STATUS = ("status", "--porcelain=v2", "--branch", "-z", "--no-renames", "--untracked-files=all",
            "--ignore-submodules=all", LISTED, "--", ".")  # fmt: skip
 
@@ -78,14 +77,15 @@ class TreeWatch:
         self.trouble = ""
         """Why git could not look at its repository the last time; empty where it could."""
         self.uncovered: list[str] = []
-        """What git passed over before the last command and no longer does: not the command's."""
+        """Paths that git passed over before the last command and no longer does: not the
+        command's."""
 
     @property
     def _git(self) -> GitCall:
         return GitCall(f"{self._root}", {"GIT_OPTIONAL_LOCKS": "0"}, self.confines)
 
     async def snapshot(self) -> Snapshot | None:
-        """How the tree is now; ``None`` outside git, and where git fails."""
+        """Take a snapshot of the tree; ``None`` outside git, and where git fails."""
         self.trouble = ""
         try:
             if self._prefix is None:
@@ -107,12 +107,12 @@ class TreeWatch:
         return Snapshot("" if head == "(initial)" else head, self._prefix, dirty, unseen)
 
     async def _status(self) -> bytes:
-        """What git says of the tree, whatever the index hides."""
+        """Read git's status of the tree, with the changes that the index hides."""
         async with honest_index(self._git) as seeing:
             return await seeing.out(*_STATUS)
 
     async def between(self, before: Snapshot | None) -> tuple[tuple[FileChange, ...], int]:
-        """What has changed since, and how many files more than are named."""
+        """List the changes since ``before``, and how many files more than are named."""
         self.uncovered = []
         after = await self.snapshot() if before is not None else None
         if before is None or after is None:
@@ -122,8 +122,10 @@ class TreeWatch:
         return tuple(named), len(changes) - len(named)
 
     async def uncommitted(self, head: str) -> tuple[str, tuple[FileChange, ...]]:
-        """What differs from the commit ``head``, and the root's own path in the tree; nothing
-        where another is checked out. Raises ``GitError``."""
+        """List the differences from the commit ``head``, and the root's own path in the tree.
+
+        Both are empty where another commit is checked out. Raises ``GitError``.
+        """
         now = await self.snapshot()
         if now is None and self.trouble:
             raise GitError(self.trouble)
@@ -162,8 +164,11 @@ class TreeWatch:
         }
 
     def _is_inside(self, directory: str, known: dict[str, bool]) -> bool:
-        """Whether no link stands in the way there: a command may have put one where a directory
-        was, to have a file outside taken for one of the tree."""
+        """Return whether no link stands in the way to a directory.
+
+        A command may have put one where a directory was, to have a file outside taken for one of
+        the tree.
+        """
         if directory not in known:
             inside = self._is_inside(_above(directory), known)
             known[directory] = inside and not is_link(self._root / directory)
@@ -194,7 +199,7 @@ class TreeWatch:
 
     def _text(self, path: Path, status: os.stat_result) -> str:
         if status.st_size > min(LARGEST_KEPT, self._room):
-            # Too much to be read each time, and kept: told apart by size and time.
+            # Too much to be read each time, and kept: distinguished by size and time.
             return hashlib.sha256(f"{status.st_size} {status.st_mtime_ns}".encode()).hexdigest()
         flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
         with os.fdopen(os.open(path, flags), "rb") as file:
@@ -224,8 +229,11 @@ class TreeWatch:
         return found
 
     async def _shown(self, path: str, oid: bytes) -> str:
-        """The digest of a committed content as it stood in the tree; one that nobody knows where
-        its filter is not run, so that the file is left out of the commit."""
+        """Compute the digest of a committed content as it stood in the tree.
+
+        Where its filter is not run the digest is one of no known content, so that the file is left
+        out of the commit.
+        """
         try:
             return self._kept(
                 await self._git.out("cat-file", "--filters", f"--path={path}", oid.decode())
@@ -243,11 +251,11 @@ def _above(name: str) -> str:
 
 
 def _is_text(name: str) -> bool:
-    """Whether facts can hold the name: one that is not UTF-8 is counted, not told."""
+    """Return whether facts can hold the name: one that is not UTF-8 is counted, not named."""
     return name.encode("utf-8", "replace").decode() == name
 
 
 def _path_of(entry: bytes) -> bytes:
-    """The path in an entry of ``status --porcelain=v2`` (git-status(1)); empty for a header."""
+    """Parse the path in a ``status --porcelain=v2`` entry (git-status(1)); empty for a header."""
     before = {b"1": 8, b"u": 10, b"?": 1}.get(entry[:1])
     return b"" if before is None else entry.split(b" ", before)[before]

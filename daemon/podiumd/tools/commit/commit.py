@@ -76,7 +76,7 @@ _TRIES = 3
 
 
 class _Moved(Exception):
-    """Somebody else committed meanwhile."""
+    """Signal that another process committed meanwhile."""
 
 
 class _Nothing(Exception):
@@ -142,7 +142,8 @@ class _Maker:
         hooks: Hooks | None,
         confines: Confines | None,
     ) -> _Maker:
-        """Raises ``_Nothing`` where this is no repository."""
+        """Build a maker for the repository of ``order``. Raises ``_Nothing`` where this is no
+        repository."""
         top = await looking.top_level(order.root)
         if top is None:
             raise _Nothing("nothing was committed: this is not a git repository")
@@ -158,7 +159,7 @@ class _Maker:
         return maker
 
     async def repository(self) -> str:
-        """What the working trees of one repository have in common."""
+        """Return the real path of the git directory that a repository's working trees share."""
         common = await self._git.line("rev-parse", "--git-common-dir")
         return await trio.to_thread.run_sync(os.path.realpath, f"{Path(self._git.top, common)}")
 
@@ -176,7 +177,7 @@ class _Maker:
         return await self._attempt(left_out)
 
     async def _mended(self) -> tuple[FileChange, ...]:
-        """What a hook has changed in the files that it refused."""
+        """List the changes that a hook has made in the files that it refused."""
         ours = {change.path for change in self._changes}
         changes, _ = await self._watch.between(self._before_hook)
         return tuple(change for change in changes if change.path in ours)
@@ -249,7 +250,7 @@ class _Maker:
         return await self._git.line("rev-parse", "--verify", f"{head}^{{tree}}")
 
     async def _wanted(self, base: str, left_out: dict[str, str]) -> Entries:
-        """What the commit shall hold of the files that were changed."""
+        """Compute what the commit shall hold of the files that were changed."""
         steps: dict[str, list[FileChange]] = {}
         for change in self._changes:
             steps.setdefault(self._prefix + change.path, []).append(change)
@@ -268,7 +269,7 @@ class _Maker:
                 there = staged.at(path)
                 entry = await self._porter.port(path, changes, committed[path])
                 if entry != committed[path]:
-                    # What is staged must be able to take the change, too.
+                    # The staged version must be able to take the change, too.
                     await self._added(there, committed[path], entry)
                     wanted[path] = entry
             except LeftOut as error:
@@ -291,7 +292,7 @@ class _Maker:
     async def _added(
         self, staged: Entry | None, old: Entry | None, new: Entry | None
     ) -> Entry | None:
-        """What the user has staged of a file, with our change added."""
+        """Merge our change into what the user has staged of a file."""
         mode = new.mode if new else PLAIN_MODE
         old_oid, new_oid = (entry.oid if entry else None for entry in (old, new))
         return await self._porter.merged(staged, old_oid, new_oid, mode)
@@ -331,7 +332,7 @@ class _Maker:
             raise GitError(f"the branch could not be moved: {said}")
 
     async def _worded(self, differences: Differences) -> str:
-        """The message, as the hooks for it leave it."""
+        """Write the message and return it as the hooks for it leave it."""
         order = self._order
         message = message_of(
             kinds_of(differences), run_id=order.run_id, turn_id=order.turn_id, note=order.note

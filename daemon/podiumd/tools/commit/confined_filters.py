@@ -20,7 +20,8 @@ from podiumd.tools.process.processes import MARKER, sweep
 from podiumd.tools.sandbox.boundary import LEFT
 from podiumd.tools.sandbox.sandbox import Enclosure
 
-# What git tells its children, and what leads out: a filter that calls git gets neither.
+# Variables that git sets for its children, and those that lead out: a filter that calls git gets
+# neither.
 _UNKNOWN = (
     *("GIT_CONFIG_PARAMETERS", "GIT_DIR", "GIT_COMMON_DIR", "GIT_WORK_TREE"),
     *("SSH_AUTH_SOCK", "XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS"),
@@ -38,16 +39,17 @@ class ConfinedFilters:
 
     @property
     def variables(self) -> Mapping[str, str]:
-        """What the git has in its environment that runs them, to be found by."""
+        """Return the variables for the git that runs the filters, by which they are found."""
         return {MARKER: self._turn_id}
 
     @property
     def reach(self) -> Reach | None:
-        """What they can write."""
+        """Return what the filters can write."""
         return self._enclosure.reach
 
     def confine(self, command: str) -> str:
-        """The command in the sandbox. Blocks for a small file. Raises ``OSError``.
+        """Wrap a filter's command to run in the sandbox. Blocks for a small file. Raises
+        ``OSError``.
 
         Git puts the path of the file, quoted, in the place of ``%f``: it is handed on as an
         argument and never read by a shell outside.

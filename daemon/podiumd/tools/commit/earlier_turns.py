@@ -1,4 +1,4 @@
-"""What earlier turns of a run have left uncommitted, before what a turn has changed itself."""
+"""The uncommitted changes of a run's earlier turns, put before those of a turn itself."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ class Earlier(NamedTuple):
 async def with_earlier(
     watch: TreeWatch, changes: tuple[FileChange, ...], earlier: Earlier
 ) -> tuple[FileChange, ...]:
-    """The changes of a turn, after those of earlier turns that are in no commit yet.
+    """Put earlier turns' changes that are in no commit yet before the changes of a turn.
 
-    Those are what differs from HEAD and is not foreign, up to where the turn's own change of the
-    file begins. None where HEAD has moved in the turn: who commits has chosen what is committed.
-    Raises ``GitError``, ``OSError``.
+    Those are the differences from HEAD that are not foreign, up to where the turn's own change of
+    the file begins. There are none where HEAD has moved in the turn: the committer has chosen what
+    is committed. Raises ``GitError``, ``OSError``.
     """
     prefix, found = await watch.uncommitted(earlier.since)
     own: dict[str, FileChange] = {}

@@ -29,7 +29,7 @@ _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 class HookFailed(Exception):
-    """A hook said no; the message holds its words."""
+    """Signal that a hook refused; the message holds its output."""
 
 
 class Hooks(msgspec.Struct, frozen=True, kw_only=True):
@@ -45,7 +45,7 @@ class Hooks(msgspec.Struct, frozen=True, kw_only=True):
     shut: str = ""
 
     async def has(self, name: str) -> bool:
-        """Whether there is such a hook."""
+        """Return whether there is such a hook."""
         return await trio.to_thread.run_sync(_runs, Path(self.directory, name))
 
     async def run(self, name: str, *arguments: str, index: str) -> None:
@@ -97,7 +97,7 @@ def write_message(path: str, message: str) -> None:
 
 
 def read_message(path: str) -> str:
-    """The message as the hooks left it. Blocks.
+    """Read the message as the hooks left it. Blocks.
 
     Raises ``HookFailed`` where that is no file any more, or too long: through a link a hook would
     have something committed that it cannot read itself.
@@ -113,10 +113,10 @@ def _runs(hook: Path) -> bool:
 
 
 async def placed_hooks(git: GitCall, hooks: Hooks) -> Hooks:
-    """``hooks`` for the repository of ``git``, told where they are.
+    """Locate ``hooks`` for the repository of ``git``.
 
-    Those that lie where the person's own settings say, outside of the repository and its tree, are
-    the person's: they run as ever, not in the sandbox, which may not even show them.
+    Hooks that lie where the person's own settings point, outside of the repository and its tree,
+    are the person's: they run as ever, not in the sandbox, which may not even show them.
     """
     # Where they are and who says so, of one git: settings may be exchanged from one to the next.
     told = ("config", "-z", "--show-scope", "--type=path", "--get", "core.hooksPath")

@@ -18,35 +18,37 @@ NOBODY: Final = (
 )
 
 IDENTITIES: Final = ("GIT_AUTHOR_IDENT", "GIT_COMMITTER_IDENT")
-"""What ``git var`` must know, for a commit to be made."""
+"""Identities that ``git var`` must know, for a commit to be made."""
 
 _NAMES: Final = (
     *(f"GIT_{who}_{what}" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")),
     "EMAIL",
 )
 _OF_A_HOOK: Final = ("GIT_DIR", "GIT_INDEX_FILE")
-"""Git tells its hooks of these; whose commit they belong to says nothing about whose ours is."""
+"""Variables that git sets for its hooks; the author of their commit need not be the author of
+ours."""
 
 
 def identity_variables(environ: Mapping[str, str]) -> dict[str, str]:
-    """What an environment says about who commits."""
+    """Select the variables of an environment that name the committer."""
     if any(name in environ for name in _OF_A_HOOK):
         return {}
     return {name: environ[name] for name in _NAMES if name in environ}
 
 
 async def unknown_committer(root: str) -> str:
-    """What to say before work in ``root`` that is to be committed; empty where nothing is."""
+    """Return the warning before work in ``root`` that is to be committed; empty where there is
+    none."""
     try:
         if await is_somebody(GitCall(root, identity_variables(os.environ))):
             return ""
         return NOBODY if await top_level(root) is not None else ""
-    except GitError:  # that is told where it matters, at the commit
+    except GitError:  # that is reported where it matters, at the commit
         return ""
 
 
 async def is_somebody(git: GitCall) -> bool:
-    """Whether git knows who commits. Raises ``GitError`` where there is no git."""
+    """Return whether git knows the committer. Raises ``GitError`` where there is no git."""
     for name in IDENTITIES:
         if (await git.run("var", name)).returncode != 0:
             return False

@@ -1,8 +1,8 @@
-"""What a turn has changed, put onto a commit: in blobs and index entries, not in files.
+"""The changes of a turn, put onto a commit in blobs and index entries, not in files.
 
-A file that was as committed before the turn is simple. In one that a person had changed, the
-turn's own change is carried over to what is committed, as git carries a change over in a rebase;
-where that does not fit the file is left out.
+A file that was as committed before the turn is simple. In one that a person had changed, the turn's
+own change is carried over to what is committed, as git carries a change over in a rebase; where
+that does not fit the file is left out.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Entry(NamedTuple):
 
 _FILES = (PLAIN_MODE, PROGRAM_MODE, LINK_MODE)
 _LINE_BYTES = 64 * 1024
-"""Of paths on one command line."""
+"""Bytes of paths on one command line."""
 
 
 Entries = dict[str, Entry | None]
@@ -44,7 +44,7 @@ Differences = dict[str, tuple[Entry | None, Entry | None]]
 
 
 async def committed_entries(git: GitCall, tree: str, paths: Sequence[str]) -> Entries:
-    """What a tree holds at these paths."""
+    """List what a tree holds at these paths."""
     found: Entries = dict.fromkeys(paths)
     for batch in _batches(paths):
         listing = await git.out("ls-tree", "-z", "--full-tree", tree, "--", *batch)
@@ -56,21 +56,21 @@ async def committed_entries(git: GitCall, tree: str, paths: Sequence[str]) -> En
 
 
 class Staged:
-    """What the index holds at some paths."""
+    """The index's entries at some paths."""
 
     def __init__(self, found: Entries, odd: Mapping[str, str]) -> None:
         self._found = found
         self._odd = odd
 
     def at(self, path: str) -> Entry | None:
-        """The file there. Raises ``LeftOut`` where that is no file of its own."""
+        """Return the entry at ``path``. Raises ``LeftOut`` where that is no file of its own."""
         if path in self._odd:
             raise LeftOut(self._odd[path])
         return self._found[path]
 
 
 async def staged_entries(git: GitCall, paths: Sequence[str]) -> Staged:
-    """What the index holds at these paths."""
+    """List what the index holds at these paths."""
     found: Entries = dict.fromkeys(paths)
     odd: dict[str, str] = {}
     for batch in _batches(paths):
@@ -91,7 +91,7 @@ async def staged_entries(git: GitCall, paths: Sequence[str]) -> Staged:
 
 
 def _batches(paths: Sequence[str]) -> Iterator[list[str]]:
-    """The paths in parts that fit on a command line."""
+    """Split the paths into batches that fit on a command line."""
     batch: list[str] = []
     room = _LINE_BYTES
     for path in paths:
@@ -119,7 +119,7 @@ class Porter:
     async def port(
         self, path: str, steps: Sequence[FileChange], committed: Entry | None
     ) -> Entry | None:
-        """The entry that comes of ``committed`` by these changes, in order.
+        """Apply these changes to ``committed``, in order, and return the entry.
 
         Raises ``LeftOut`` where they do not fit, or their contents are no longer known.
         """
@@ -164,7 +164,7 @@ class Porter:
 
 
 def parents_of(path: str) -> set[str]:
-    """The directories that a path goes through."""
+    """List the directories that a path goes through."""
     return {f"{one}" for one in PurePosixPath(path).parents if one.name}
 
 
@@ -202,7 +202,7 @@ def _index_line(path: str, entry: Entry | None) -> bytes:
 
 
 async def tree_changes(git: GitCall, old: str, new: str) -> Differences:
-    """The files in which two trees differ, as they are in each."""
+    """List the files in which two trees differ, with their entry in each."""
     words = entries(await git.out("diff-tree", "-r", "-z", "--no-renames", old, new))
     found: Differences = {}
     for meta, name in zip(words[::2], words[1::2], strict=True):

@@ -1,9 +1,9 @@
 """Moves the user's index together with the branch: under git's own lock, and through a crash.
 
 As ``git commit`` does it: while ``index.lock`` is held the branch moves, and then what was prepared
-becomes the index. The lock says whose it is and which commit it is about. So after a crash in
-between it is known whether the index is to follow (``settle_index``), and until then git itself
-keeps everybody from committing by an index that lags behind.
+becomes the index. The lock names its owner and its commit. So after a crash in between it is known
+whether the index is to follow (``settle_index``), and until then git itself keeps all others from
+committing by an index that lags behind.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class HeldIndex:
             while not self._taken():
                 if trio.current_time() >= deadline:
                     raise GitError(HELD.format(self._lock, LOCK_SECONDS))
-                # Git tells nobody that it has let go of a lock.
+                # Git does not notify when it lets go of a lock.
                 await trio.sleep(_LOOK_SECONDS)
         finally:
             self._words.unlink(missing_ok=True)
@@ -98,7 +98,7 @@ class HeldIndex:
 
     @property
     def commit(self) -> str | None:
-        """The commit that the lock is about; ``None`` where it is not ours."""
+        """Read the commit that the lock names; ``None`` where the lock is not ours."""
         try:
             words = _read(self._lock, _MOST_WORDS).decode("utf-8", "replace")
         except OSError:
@@ -108,9 +108,10 @@ class HeldIndex:
 
 @asynccontextmanager
 async def held_index(directory: str, turn_id: str, commit: str) -> AsyncIterator[HeldIndex]:
-    """The index of the git directory ``directory``, locked for a ``commit`` of a turn.
+    """Lock the index of the git directory ``directory`` for a ``commit`` of a turn.
 
-    Unless it was finished it stays as it was. Raises ``GitError`` where another git holds it.
+    The index stays as it was unless the commit was finished. Raises ``GitError`` where another git
+    holds it.
     """
     index = HeldIndex(directory, turn_id)
     try:
@@ -123,8 +124,8 @@ async def held_index(directory: str, turn_id: str, commit: str) -> AsyncIterator
 async def settle_index(working_directory: str, turn_id: str) -> None:
     """Finish or undo what a turn has left between its commit and the index when its daemon ended.
 
-    The index follows where the branch has moved. Whatever git says against it is no fault here:
-    the lock then stays, and who commits next is told.
+    The index follows where the branch has moved. An objection of git is no fault here: the lock
+    then stays, and the next committer gets the error.
     """
     with suppress(GitError, OSError):
         top = await looking.top_level(working_directory)

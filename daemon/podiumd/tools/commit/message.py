@@ -29,7 +29,7 @@ def subject_of(files: Sequence[tuple[str, Kind]]) -> str:
 def message_of(
     files: Sequence[tuple[str, Kind]], *, run_id: str, turn_id: str, note: str = ""
 ) -> str:
-    """The whole message: subject, a line for every file, ``note`` where there is one, trailers."""
+    """Build the whole message: subject, a line for every file, ``note`` if any, trailers."""
     body = "".join(f"- {kind} {visible(path)}\n" for path, kind in files)
     said = "\n".join(visible(line) for line in note.strip().splitlines())
     parts = [f"{subject_of(files)}\n", body, f"{said}\n" if said else "", trailers(run_id, turn_id)]
@@ -37,12 +37,12 @@ def message_of(
 
 
 def trailers(run_id: str, turn_id: str) -> str:
-    """The last lines of the message, by which the commit is found again."""
+    """Build the last lines of the message, by which the commit is found again."""
     return f"{RUN_TRAILER}: {run_id}\n{TURN_TRAILER}: {turn_id}\n"
 
 
 def with_trailers(message: str, run_id: str, turn_id: str) -> str:
-    """A message that a hook has edited, with the trailers that it may have lost."""
+    """Restore the trailers that a message may have lost in a hook's edit."""
     wanted = trailers(run_id, turn_id)
     kept = {line.strip() for line in message.splitlines()}
     if all(line in kept for line in wanted.splitlines()):

@@ -36,11 +36,11 @@ class Originals:
         return digest
 
     def path(self, digest: str) -> str:
-        """Where the content of a digest is kept."""
+        """Return where the content of a digest is kept."""
         return str(Path(self._directory, digest).absolute())
 
     def get(self, digest: str) -> bytes | None:
-        """The content of a digest, ``None`` where it is not, or not whole, here."""
+        """Read the content of a digest; ``None`` where it is missing or not whole."""
         data = None
         with suppress(OSError):
             data = (self._directory / digest).read_bytes()

@@ -1,7 +1,7 @@
-"""Which commit is a turn's own: stored before the branch moves to it.
+"""The record of a turn's own commit: stored before the branch moves to it.
 
-What a commit says of itself proves nothing, for whoever can commit can write the turn's trailer.
-The record lies where no command in the sandbox can write.
+A commit's own statements prove nothing, for any committer can write the turn's trailer. The record
+lies where no command in the sandbox can write.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ class CommitRecord:
         await trio.to_thread.run_sync(store_file, self._path, sha.encode())
 
     def forget(self) -> None:
-        """The branch did not move to it. Raises ``OSError``."""
+        """Delete the record: the branch did not move to it. Raises ``OSError``."""
         self._path.unlink(missing_ok=True)
 
     async def made(self, git: GitCall) -> str | None:
-        """The turn's commit, where the branch has it. Raises ``GitError``, ``OSError``."""
+        """Return the turn's commit, where the branch has it. Raises ``GitError``, ``OSError``."""
         try:
             sha = await trio.to_thread.run_sync(self._path.read_text)
         except FileNotFoundError:

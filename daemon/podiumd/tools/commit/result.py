@@ -1,4 +1,4 @@
-"""What is to be committed, and what came of it."""
+"""The order for a commit, and its result."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ UNDER_WAY = {
     "rebase-merge": "a rebase",
     "rebase-apply": "a rebase",
 }
-"""What git leaves in a repository's directory while it is in the middle of something."""
+"""Files that git leaves in a repository's directory while it is in the middle of something."""
 
 
 class Committed(msgspec.Struct, frozen=True, kw_only=True):
-    """What came of it. ``detail`` is for people, and says which files were left out and why.
+    """The result of a commit. ``detail`` is for people, and lists files left out and why.
 
     ``state``: ``committed`` (``sha``), ``nothing`` (there was nothing to commit, or this is no
-    place or moment to), ``refused`` (a hook, whose words are in ``detail``), ``failed``.
+    place or moment to), ``refused`` (by a hook, whose output is in ``detail``), ``failed``.
     """
 
     state: CommitState
@@ -38,7 +38,7 @@ class Committed(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CommitOrder(msgspec.Struct, frozen=True, kw_only=True):
-    """What is to be committed: the changes of one turn, in order, paths from ``root``.
+    """An order to commit the changes of one turn, in order, paths from ``root``.
 
     ``record`` is the file in which the commit's id is stored before the branch moves, out of reach
     of commands; ``note`` is a sentence for the message's body.
@@ -77,7 +77,7 @@ def under_way(directory: str) -> str | None:
 
 
 def in_another(top: str, path: str) -> bool:
-    """Whether a path lies in a repository within this one."""
+    """Return whether a path lies in a repository within this one."""
     return any(
         os.path.lexists(Path(top, above, ".git")) for above in PurePosixPath(path).parents
         if above.name

@@ -136,13 +136,13 @@ async def _take_back(git: GitCall, plan: Plan, said: bytes) -> None:
 
 
 async def commit_of(git: GitCall, name: str) -> str | None:
-    """The commit of that name; ``None`` where there is none."""
+    """Look up the commit of that name; ``None`` where there is none."""
     found = await git.run("rev-parse", "--verify", "--quiet", f"{name}^{{commit}}")
     return found.stdout.decode().strip() if found.returncode == 0 else None
 
 
 async def unfinished(repository: str, commit: str) -> bool:
-    """Whether a merge of this commit stands there unfinished."""
+    """Return whether a merge of this commit is unfinished in the repository."""
     return await commit_of(GitCall(repository), "MERGE_HEAD") == commit
 
 
@@ -172,8 +172,11 @@ async def _require_clean(git: GitCall, repository: str) -> None:
 
 
 async def _require_nothing_hidden(git: GitCall, head: str, commit: str) -> None:
-    """Raises ``NotMerged`` where the index hides a change of a file that the merge may write: git
-    would take it for unchanged. One that hides in another file is in nobody's way."""
+    """Refuse the merge where the index hides a change of a file that it may write.
+
+    Git would take such a file for unchanged. A change hidden in another file does no harm. Raises
+    ``NotMerged``.
+    """
     listed = await git.out("diff-tree", "-r", "-z", "--name-only", "--no-renames", head, commit)
     written = set(map(name_of, entries(listed)))
     async with honest_index(git) as seeing:
@@ -184,16 +187,22 @@ async def _require_nothing_hidden(git: GitCall, head: str, commit: str) -> None:
 
 
 async def _changed(git: GitCall) -> tuple[str, ...]:
-    """The files that differ from HEAD; one that git does not know is in nobody's way before it is
-    to be written over, and then git says so."""
+    """List the files that differ from HEAD.
+
+    A file that git does not know does no harm unless it is to be written over, and then git reports
+    it.
+    """
     told = await git.out(*_TOLD)
     return tuple(name_of(entry[3:]) for entry in entries(told))
 
 
 async def _require_no_programs(repository: str, branch: str) -> None:
-    """A merge writes files, and takes some through programs: those of the repository's own are not
-    run here, and a file is not written without them. The git that a merge starts looks into
-    submodules too, with the settings that these have."""
+    """Refuse the merge where the repository's own filters or merge drivers would be needed.
+
+    A merge writes files, and takes some through programs: those of the repository's own are not run
+    here, and a file is not written without them. The git that a merge starts looks into submodules
+    too, with the settings that these have.
+    """
     inner = [directory for _name, directory in await submodules(repository)]
     for place in (repository, *inner):
         named = [

@@ -1,1 +1,1 @@
-"""What a sandbox shows and hides, and whether it is the one that was meant."""
+"""The places that a sandbox shows and hides, and the check that it is the one that was meant."""

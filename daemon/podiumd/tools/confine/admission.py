@@ -1,7 +1,7 @@
 """Lets a sandbox begin (see ``mount_gate``), in a task that can be given up at any moment.
 
 A bubblewrap that hangs, as at a disk that does not answer, must not hold its caller. The steps are
-those of ``Gate.admit``, which waits in a process of its own: whoever changes one changes both.
+those of ``Gate.admit``, which waits in a process of its own: a change to one is a change to both.
 """
 
 from __future__ import annotations

@@ -10,8 +10,8 @@ KERNEL = ("sys", "irq", "bus", "fs", "sysrq-trigger")
 """Below /proc: what a command may not write."""
 # Nothing of the user's session is reached: sockets of other programs lie in /run and /tmp, and the
 # network's are in a namespace of their own. Not "--die-with-parent": to the kernel the parent is
-# the thread that started it, and that may end long before. What outlives a daemon is found by its
-# marker.
+# the thread that started it, and that may end long before. A process that outlives a daemon is
+# found by its marker.
 BASE = (
     "--unshare-all", "--cap-drop", "ALL",
     "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc",
@@ -24,7 +24,7 @@ BASE = (
 
 
 def bubblewrap_arguments(places: Places) -> list[str]:
-    """All arguments up to the command itself. Later ones cover earlier ones."""
+    """Build all arguments up to the command itself. Later ones cover earlier ones."""
     return [*BASE, *_mounts(places), "--chdir", places.root, "--"]
 
 

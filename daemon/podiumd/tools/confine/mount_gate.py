@@ -40,9 +40,10 @@ class Gate:
     """The gate of one start. ``words`` go to bubblewrap after those of its mounts, which are
     ``arguments``; it inherits ``descriptors``.
 
-    Its last deed is to copy a file from a socket that holds something and does not end: when the
-    socket is empty, all is mounted. What has come to us over it is never read before it may go on:
-    however we end, the kernel tells it then that the connection broke, and it runs nothing.
+    The last step of bubblewrap is to copy a file from a socket that holds data and does not end:
+    when the socket is empty, all is mounted. Data that has come to us over it is never read before
+    the command may begin: however we end, the kernel then reports to bubblewrap that the connection
+    broke, and it runs nothing.
     """
 
     def __init__(self, arguments: Sequence[str]) -> None:
@@ -66,9 +67,11 @@ class Gate:
                 self._socket.send(bytes(1024))
 
     def admit(self) -> str:
-        """Look at what is mounted, once it is, and let the command begin. Blocks until then, or
-        until bubblewrap has ended. Returns why it may not begin; else nothing. ``admission`` does
-        the same for a task: whoever changes one changes both."""
+        """Check what is mounted, once it is, and let the command begin.
+
+        Blocks until then, or until bubblewrap has ended. Returns why the command may not begin;
+        else nothing. ``admission`` does the same for a task: a change to one is a change to both.
+        """
         self.part()
         try:
             while self.hears():
@@ -87,12 +90,12 @@ class Gate:
 
     @property
     def info(self) -> int:
-        """The descriptor by which bubblewrap tells of itself (see ``hears``)."""
+        """Return the descriptor on which bubblewrap reports (see ``hears``)."""
         return self._info
 
     @property
     def waits(self) -> socket.socket:
-        """What can be written to once all is mounted, or bubblewrap has ended."""
+        """Return the socket that is writable once all is mounted, or bubblewrap has ended."""
         return self._socket
 
     def part(self) -> None:
@@ -103,21 +106,25 @@ class Gate:
             self._its_info = -1
 
     def hears(self) -> bool:
-        """Read what bubblewrap tells of itself, and whether there may be more. Blocks while there
-        is nothing yet."""
+        """Read bubblewrap's report and return whether there may be more.
+
+        Blocks while there is nothing yet.
+        """
         told = os.read(self._info, 4096)
         self._told += told
         return bool(told)
 
     def has_ended(self) -> bool:
-        """Whether it has ended."""
+        """Return whether bubblewrap has ended."""
         waiting = select.poll()
         waiting.register(self._socket, select.POLLOUT)
         return any(seen & select.POLLHUP for _, seen in waiting.poll(0))
 
     def fault(self) -> str:
-        """Why it may not begin, by what is mounted; else nothing. Blocks for the kernel's tables,
-        and uses no descriptor of ours."""
+        """Return why the command may not begin, by what is mounted; else nothing.
+
+        Blocks for the kernel's tables, and uses no descriptor of ours.
+        """
         try:
             theirs = Mounts(Path(f"/proc/{_child_of(self._told)}/mountinfo").read_bytes())
         except (OSError, ValueError, RecursionError) as error:
@@ -140,7 +147,7 @@ class Gate:
 
 
 def _child_of(told: bytes) -> int:
-    """The process that a bubblewrap tells of. Raises ``ValueError`` and ``RecursionError``."""
+    """Parse the process in bubblewrap's report. Raises ``ValueError`` and ``RecursionError``."""
     said = json.loads(told)
     pid = said.get("child-pid") if isinstance(said, dict) else None
     if type(pid) is not int or pid < 1:
@@ -149,7 +156,7 @@ def _child_of(told: bytes) -> int:
 
 
 def gated(prefix: Sequence[str], gate: Gate) -> list[str]:
-    """A bubblewrap, up to what it runs, that goes through a gate."""
+    """Put a gate into the arguments of a bubblewrap, up to what it runs."""
     return [*prefix[:-1], *gate.words, prefix[-1]]
 
 

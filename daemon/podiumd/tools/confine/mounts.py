@@ -1,7 +1,8 @@
-"""What is mounted where, by the table of a process, and whether that is what was meant. Pure.
+"""The mounts in a process's table, and the check that they are those that were meant. Pure.
 
-A mount is known by its file system and by where its top lies in that: who exchanges a directory for
-a link has something else mounted, and the table says so, whatever the names lead to meanwhile.
+A mount is known by its file system and by where its top lies in that: if a command exchanges a
+directory for a link, something else is mounted, and the table shows it, wherever the names lead
+meanwhile.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ class Mounts:
         self._outermost = next((one for one in outermost if one not in numbers), "")
 
     def at(self, path: str) -> Mount | None:
-        """The mount that ``path`` is in, as the kernel finds it: from the top, name by name."""
+        """Find the mount that ``path`` is in, as the kernel does: from the top, name by name."""
         found = self._upon(None, "/")
         place = ""
         for name in filter(None, path.split("/")):
@@ -54,7 +55,7 @@ class Mounts:
         return found
 
     def _upon(self, mount: Mount | None, place: str) -> Mount | None:
-        """What is mounted last at a place in a mount; the mount itself where nothing is."""
+        """Return what is mounted last at a place in a mount; the mount itself where nothing is."""
         while above := self._below.get((mount.number if mount else self._outermost, place)):
             mount = above
         return mount
@@ -65,7 +66,7 @@ def _plain(word: bytes) -> str:
 
 
 def strayed(arguments: Sequence[str], ours: Mounts, theirs: Mounts, below: str) -> str | None:
-    """The first path at which not that is mounted which the arguments of bubblewrap say.
+    """Find the first path whose mount is not the one in bubblewrap's arguments.
 
     ``ours`` are the mounts in which they were meant, ``theirs`` those that it has made ``below`` a
     directory.
@@ -83,8 +84,10 @@ def strayed(arguments: Sequence[str], ours: Mounts, theirs: Mounts, below: str) 
 
 
 def _meant(arguments: Sequence[str]) -> Iterator[tuple[str | None, str]]:
-    """What is to be mounted at which path and seen in the end: a later mount covers earlier ones at
-    its path and below."""
+    """Yield what is to be mounted at which path and seen in the end.
+
+    A later mount covers earlier ones at its path and below.
+    """
     made = list[tuple[str | None, str]]()
     left = iter(arguments)
     for option in left:
@@ -108,7 +111,7 @@ def _upwards(path: str) -> Iterator[str]:
 
 
 def _place(mount: Mount | None, path: str) -> tuple[str, str] | None:
-    """The file system that a path lies in, and where in that."""
+    """Return the file system that a path lies in, and where in that."""
     if mount is None:
         return None
     within = path.removeprefix(mount.point).strip("/")

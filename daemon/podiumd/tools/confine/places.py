@@ -1,8 +1,8 @@
-"""What a sandbox shows, hides and protects for one working tree.
+"""The places that a sandbox shows, hides and protects for one working tree.
 
-Three rules lead. The home is hidden, with the programs that were installed there shown again. What
-decides which code git runs outside (hooks, settings, the pointers between a working tree and its
-repository) stays as it is. And what the tree itself claims is not believed: a ``.git`` file counts
+Three rules lead. The home is hidden, with the programs that were installed there shown again. Files
+that decide which code git runs outside (hooks, settings, the pointers between a working tree and
+its repository) stay as they are. And the tree's own claims are not believed: a ``.git`` file counts
 only where the repository that it names points back.
 """
 
@@ -29,7 +29,7 @@ from podiumd.tools.files.plain_file import (
 )
 
 _HOMES = ("/home", "/root", "/Users")
-# Below a home: where tool chains install themselves. What they keep secret is masked again.
+# Below a home: where tool chains install themselves. Their secrets are masked again.
 _TOOLS = (
     ".asdf", ".bun", ".cargo", ".deno", ".ghcup", ".local/bin", ".local/lib", ".local/pipx",
     ".local/share/fnm", ".local/share/mise", ".local/share/pnpm", ".local/share/uv",
@@ -43,8 +43,8 @@ MOST_NEAR, MOST_MOUNTS = 40, 400
 """Repositories within the tree in which a command can commit, the nearer ones; and how many mounts
 may keep them and further ones, which are read-only as a whole. Mounting costs the square."""
 PLACED = {"commondir": b"./\n", "config.worktree": b""}
-"""What stands in the place of files that would lead git elsewhere, as long as a command runs: they
-say what holds without them. (libgit2 finds no repository by the plainer ``.``.)"""
+"""Contents in place of files that would lead git elsewhere, as long as a command runs: they state
+what holds without them. (libgit2 finds no repository by the plainer ``.``.)"""
 _EMPTY = (Path("/run"), Path("/tmp"), Path("/var/tmp"))  # noqa: S108 - what bubblewrap makes anew
 
 
@@ -84,7 +84,7 @@ def places_for(
     environ: Mapping[str, str],
     nested: Iterable[Path] = (),
 ) -> Places | str:
-    """The places for a working tree, or why it cannot be shut in, in words.
+    """Compute the places for a working tree, or return why it cannot be confined, in words.
 
     Parameters: ``home`` of the user; ``closed`` are Podium's directories; ``environ`` gives PATH;
     ``nested`` are the repositories within the tree: their ``.git``, or what is laid out as one.
@@ -154,7 +154,7 @@ def _outermost(paths: Iterable[Path]) -> list[Path]:
 
 
 def _in_sight(path: Path, hidden: Iterable[Path], seen: Iterable[Path]) -> bool:
-    """Whether a path can be reached where ``hidden`` is empty but for ``seen``."""
+    """Return whether a path can be reached where ``hidden`` is empty except for ``seen``."""
     return _in_any(path, seen) or not _in_any(path, hidden)
 
 
@@ -163,7 +163,7 @@ def _in_any(path: Path, places: Iterable[Path]) -> bool:
 
 
 def _between(kept: Iterable[Path], writable: Iterable[Path]) -> list[Path]:
-    """The directories between what may be written and what is kept in it, outer ones first."""
+    """List the directories between what may be written and what is kept in it, outer ones first."""
     found = {
         above
         for path in kept
@@ -271,7 +271,7 @@ class _Repository:
 
 
 def is_placed(path: Path) -> bool:
-    """Whether it is what another command of ours, or one before a crash, has put there."""
+    """Return whether another command of ours, or one before a crash, has put this file there."""
     placed = PLACED.get(path.name)
     with suppress(OSError):
         return placed is not None and read_plain(path, len(placed)) == placed
@@ -288,8 +288,10 @@ def _has_worktree_settings(directory: Path) -> bool:
 
 
 def _directory_named_by(link: Path) -> Path | None:
-    """The repository behind a ``.git`` file: of a worktree, or of a submodule. ``None`` for one
-    that does not answer to it."""
+    """Find the repository behind a ``.git`` file: of a worktree, or of a submodule.
+
+    ``None`` where the repository does not point back to the file.
+    """
     try:
         text = read_plain(link, MOST_LINK_BYTES, links=True)
         named = text.removeprefix(b"gitdir: ").rstrip(b"\n")
@@ -302,15 +304,14 @@ def _directory_named_by(link: Path) -> Path | None:
         return None
     for above in _real(link.parent).parents:
         modules = above / ".git" / "modules"
-        # What is a link on the way there is somebody else's word, and may lead anywhere.
+        # A link on the way there is another's word, and may lead anywhere.
         if directory.is_relative_to(modules) and is_directory(modules):
             return directory if is_file(directory / "HEAD") else None
     return None
 
 
 def is_own_worktree(link: Path, repositories: Iterable[Path]) -> bool:
-    """Whether a ``.git`` file is that of a worktree of one of these repositories, whose settings
-    it shares."""
+    """Return whether a ``.git`` file is a worktree's of these repositories, with their settings."""
     if is_link(link):
         return False
     directory = _directory_named_by(link)
@@ -321,7 +322,7 @@ def is_own_worktree(link: Path, repositories: Iterable[Path]) -> bool:
 
 
 def _common(directory: Path) -> Path:
-    """The directory that all worktrees of a repository share."""
+    """Return the directory that all worktrees of a repository share."""
     try:
         text = read_plain(directory / "commondir", MOST_LINK_BYTES, links=True)
         common = _real(directory / os.fsdecode(text.rstrip(b"\n")))
@@ -333,7 +334,7 @@ def _common(directory: Path) -> Path:
 
 
 def modules_of(common: Path) -> list[Path]:
-    """The repositories of submodules, which lie below ``modules`` at any depth."""
+    """List the repositories of submodules, which lie below ``modules`` at any depth."""
     found: list[Path] = []
     left = [f"{common / 'modules'}"]
     while left and len(found) < MOST_MODULES:

@@ -21,8 +21,10 @@ _DEVICES = ("/dev/null", "/dev/zero", "/dev/tty", "/dev/stdout", "/dev/stderr", 
 
 
 def profile(places: Places, scratch: str) -> str:
-    """The text for ``sandbox-exec -p``; ``scratch`` is the one directory beside the tree that may
-    be written."""
+    """Build the profile for ``sandbox-exec -p``.
+
+    ``scratch`` is the one directory beside the tree that may be written.
+    """
     writable = (*places.writable, scratch)
     seen = (*places.shown, *writable)
     # To get to what is shown, the names above it must be looked up, not listed.
@@ -51,7 +53,7 @@ def profile(places: Places, scratch: str) -> str:
 
 
 def writing_profile(writable: Iterable[str], kept: Iterable[str]) -> str:
-    """The text for a git of ours that writes only in ``writable``, and not what is ``kept``."""
+    """Build the profile of a git that writes only in ``writable``, except what is ``kept``."""
     lines = [
         "(version 1)",
         "(allow default)",

@@ -1,6 +1,6 @@
-"""Whether a directory is laid out as a git repository itself, without a ``.git``, or would be.
+"""Directories laid out as a git repository themselves, without a ``.git``.
 
-Git takes such a directory for a repository, and what it names would run.
+Git takes such a directory for a repository, and runs the programs that it names.
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ from pathlib import Path
 
 
 def is_laid_out(directory: str | Path) -> bool:
-    """Whether git would take the directory itself for a repository. Blocks for some names.
+    """Return whether git would take the directory itself for a repository. Blocks for some names.
 
-    Objects and refs may lie where ``commondir`` says.
+    Objects and refs may lie where ``commondir`` points.
     """
     if not os.path.lexists(f"{directory}/HEAD"):
         return False
@@ -22,8 +22,11 @@ def is_laid_out(directory: str | Path) -> bool:
 
 
 def laid_out_by(root: Path, path: str) -> str | None:
-    """The directory that a file at ``path``, from ``root``, would complete to a repository, or that
-    is one already; as a path from there, ``None`` where there is none."""
+    """Find the directory that a file at ``path`` would complete to a repository.
+
+    ``path`` is from ``root``, and so is the result. A directory that is a repository already counts
+    too; ``None`` where there is none.
+    """
     *above, name = path.split("/")
     for count in range(len(above) + 1):
         directory = root.joinpath(*above[:count])

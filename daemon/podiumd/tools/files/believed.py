@@ -1,7 +1,7 @@
-"""Files and directories whose words are believed: nobody else may have written there.
+"""Files and directories whose content is believed: no other user may have written there.
 
-What stands in a configuration names programs, and a recipe says what an agent may do. So who can
-write one can have it run as the user.
+A configuration names programs, and a recipe states what an agent may do. So a user who can write
+one can have it run as its owner.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ def fault_of(found: os.stat_result, uid: int) -> str | None:
     """
     mode = stat.S_IMODE(found.st_mode)
     if stat.S_ISCHR(found.st_mode):
-        return None  # /dev/null, which everybody may write to and nobody can change
+        return None  # /dev/null, which every user may write to and none can change
     if found.st_uid not in (uid, 0):
         return f"it belongs to user {found.st_uid}, who could change it: make it your own"
     sticky_directory = stat.S_ISDIR(found.st_mode) and mode & stat.S_ISVTX
@@ -35,7 +35,7 @@ def fault_of(found: os.stat_result, uid: int) -> str | None:
 
 
 def _is_own(gid: int, uid: int) -> bool:
-    """Whether a group is that user's alone: called like the user, with no other member."""
+    """Return whether a group is that user's alone: named like the user, with no other member."""
     try:
         name, group = pwd.getpwuid(uid).pw_name, grp.getgrgid(gid)
     except KeyError:

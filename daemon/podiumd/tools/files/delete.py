@@ -15,11 +15,12 @@ _READ = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 def delete_tree(directory: str, go_on: Callable[[], None]) -> None:
-    """Delete a directory, whatever the modes in it; one that is not there is deleted already.
+    """Delete a directory, with any modes in it; one that is not there is deleted already.
 
-    ``go_on`` is called before every step and ends it by what it raises; begun again it goes on.
-    Links are deleted and not followed. However deep it is, two directories are open at most: what
-    is found in one below moves up to the top before its turn comes. Blocks. Raises ``OSError``.
+    ``go_on`` is called before every step and ends the deletion by an exception; begun again it goes
+    on. Links are deleted and not followed. However deep it is, two directories are open at most:
+    entries found in one below move up to the top before their turn comes. Blocks. Raises
+    ``OSError``.
     """
     top = Path(directory)
     if top.is_symlink() or not top.is_dir():

@@ -1,4 +1,4 @@
-"""A full disk, told from other faults: it is waited out, or said, and never a fault of ours."""
+"""A full disk, as apart from other faults: waited out, or reported, and never our fault."""
 
 from __future__ import annotations
 
@@ -6,5 +6,5 @@ import errno
 
 
 def is_full(error: BaseException) -> bool:
-    """Whether an error says that there is no room, on the disk or in the user's share of it."""
+    """Return whether an error means no room, on the disk or in the user's quota."""
     return isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT)

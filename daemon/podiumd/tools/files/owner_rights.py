@@ -1,7 +1,7 @@
-"""Looking into, and removing, what somebody may have taken the owner's rights from.
+"""Look into, and remove, directories from which a command may have taken the owner's rights.
 
 A command can take them from any directory of its tree: what lies in it then can be neither seen nor
-removed. Rights are given back where they are in the way alone, and never through a link. Nor is
+removed. Rights are given back only where they are in the way, and never through a link. Nor is
 anything else changed through one: a command that works there at the same time can put a link in the
 place of any directory at any moment.
 """
@@ -22,7 +22,7 @@ _READ, _REACH, _ALL = 0o500, 0o100, 0o700
 
 
 def entries_of(directory: str) -> list[os.DirEntry[str]]:
-    """What is in a directory. Blocks. Raises ``OSError``."""
+    """List a directory. Blocks. Raises ``OSError``."""
     try:
         return _scan(directory)
     except PermissionError:
@@ -32,7 +32,7 @@ def entries_of(directory: str) -> list[os.DirEntry[str]]:
 
 
 def status_of(path: str) -> os.stat_result:
-    """What the path itself is, a link too. Blocks. Raises ``OSError``."""
+    """Return the status of the path itself, of a link too. Blocks. Raises ``OSError``."""
     try:
         return os.lstat(path)
     except PermissionError:
@@ -41,7 +41,10 @@ def status_of(path: str) -> os.stat_result:
 
 
 def is_gone(path: str) -> bool:
-    """Whether nothing is there for certain: what cannot be looked at may be there. Blocks."""
+    """Return whether nothing is there for certain. Blocks.
+
+    A path that cannot be looked at may be there.
+    """
     try:
         os.lstat(path)
     except (FileNotFoundError, NotADirectoryError):
@@ -66,7 +69,7 @@ def is_removed(path: str) -> bool:
 
 @contextmanager
 def held(path: str) -> Iterator[str]:
-    """Yield a name of a path that leads to the same directory whatever is put there meanwhile.
+    """Yield a name that leads to the same directory even if another is put at the path.
 
     ``path`` is absolute, and none of the directories in it may be a link. Blocks. Raises
     ``OSError``. Where the system has no such names it is the path itself.

@@ -1,4 +1,4 @@
-"""Reads a file of which somebody else says what it is: bounded, and without ever waiting for it."""
+"""Reads a file at a path that another party chose: bounded, and without ever waiting for it."""
 
 from __future__ import annotations
 
@@ -9,30 +9,35 @@ from pathlib import Path
 from typing import Final
 
 MOST_LINK_BYTES: Final = 8192
-"""Of what names a place and no more, as a ``.git`` file does: twice the longest path."""
+"""Bytes of a file that names a place and no more, as a ``.git`` file does: twice the longest
+path."""
 
 _PIECE: Final = 1024 * 1024
 _READ: Final = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 
 
 def is_directory(path: str | Path) -> bool:
-    """Whether a directory is there, also behind a link. Behind one that leads to a name which none
-    can have, or to where nobody may look, there is none: ``Path.is_dir`` raises there. Blocks."""
+    """Return whether a directory is there, also behind a link. Blocks.
+
+    The answer is no behind a link that leads to a name which cannot exist, or to where looking is
+    not permitted: ``Path.is_dir`` raises there.
+    """
     return os.path.isdir(path)  # noqa: PTH112
 
 
 def is_file(path: str | Path) -> bool:
-    """The same for a file."""
+    """Return whether a file is there, also behind a link; see ``is_directory``. Blocks."""
     return os.path.isfile(path)  # noqa: PTH113
 
 
 def is_there(path: str | Path) -> bool:
-    """The same for anything. ``Path.exists`` raises there."""
+    """Return whether anything is there, as ``is_directory``. Blocks. ``Path.exists`` raises
+    instead."""
     return os.path.exists(path)  # noqa: PTH110
 
 
 def is_link(path: str | Path) -> bool:
-    """Whether a link is there, by a name that somebody else may have chosen. Blocks."""
+    """Return whether a link is there, by a name that another party may have chosen. Blocks."""
     return os.path.islink(path)  # noqa: PTH114
 
 

@@ -1,4 +1,4 @@
-"""Write files for the user's own eyes, whatever the umask."""
+"""Write files for the user's own eyes, under any umask."""
 
 from __future__ import annotations
 

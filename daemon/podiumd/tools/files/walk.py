@@ -1,4 +1,4 @@
-"""Walks through a tree that somebody else has made, however deep it is."""
+"""Walks through a tree that another party has made, however deep it is."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 
 def upwards(path: str) -> Iterator[str]:
-    """A path and those above it, as texts: they are asked for before each git."""
+    """Yield a path and those above it, as texts: they are asked for before each git."""
     directory = path.rstrip("/")
     while directory:
         yield directory

@@ -1,8 +1,8 @@
-"""Which commands in a sandbox are at work at this moment, for a git of ours that writes.
+"""The commands in a sandbox that are at work at this moment, for a git of ours that writes.
 
-What a command can write it can exchange for a link, and git writes where that leads. So a git that
-writes within the reach of a command is confined as that is (see ``beside``). One that is not is
-over before a command begins: that waits for it, and it waits for nobody.
+A file that a command can write it can exchange for a link, and git writes where that leads. So a
+git that writes within the reach of a command is confined as that is (see ``beside``). One that is
+not confined is over before a command begins: the command waits for it, and it waits for no command.
 """
 
 from __future__ import annotations
@@ -32,10 +32,12 @@ class Placed(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Reach:
-    """What a command can write: the tree at ``root``, and the ``repositories`` that its sandbox was
-    planned with, but for what is ``kept`` in them. ``placed`` are those of the kept that stand
-    there only as long as somebody needs them, put by ``placeholders``. ``program`` is that of the
-    sandbox."""
+    """The paths that a command can write.
+
+    These are the tree at ``root``, and the ``repositories`` that its sandbox was planned with,
+    without those ``kept`` in them. ``placed`` are the kept ones that exist only as long as a
+    command needs them, put by ``placeholders``. ``program`` is that of the sandbox.
+    """
 
     program: str
     root: str
@@ -45,7 +47,7 @@ class Reach:
     placeholders: Placed | None = None
 
     def touches(self, paths: Iterable[str]) -> bool:
-        """Whether it can write one of the paths, or something below one."""
+        """Return whether the command can write one of the paths, or something below one."""
         own = [PurePath(one) for one in (self.root, *self.repositories)]
         return any(
             mine.is_relative_to(path) or PurePath(path).is_relative_to(mine)
@@ -64,12 +66,12 @@ class AtWork:
         self._writing: list[tuple[str, ...]] = []
 
     def begin(self, reach: Reach) -> None:
-        """Tell that a command is about to begin: a git that begins from now on is confined."""
+        """Note that a command is about to begin: a git that begins from now on is confined."""
         with self._lock:
             self._reaches.append(reach)
 
     def anybody(self) -> bool:
-        """Whether any command is at work."""
+        """Return whether any command is at work."""
         return bool(self._reaches)
 
     async def let_end(self, reach: Reach) -> None:
@@ -82,7 +84,7 @@ class AtWork:
             return any(map(reach.touches, self._writing))
 
     def end(self, reach: Reach) -> None:
-        """A command is over, and what it left is put right."""
+        """Note that a command is over, and what it left is put right."""
         with self._lock:
             if reach in self._reaches:
                 self._reaches.remove(reach)
@@ -91,8 +93,11 @@ class AtWork:
     def writing(
         self, paths: tuple[str, ...], own: Reach | None = None
     ) -> Iterator[tuple[Reach, ...]]:
-        """Tell who can write these paths, for a git that does, apart from its ``own`` filter; where
-        nobody can, none begins to before the block is over."""
+        """Yield the reaches that touch these paths, for a git that writes there.
+
+        Its ``own`` filter is left out. Where there are none, no such command begins before the
+        block is over.
+        """
         with self._lock:
             others = (reach for reach in self._reaches if reach is not own)
             found = tuple(reach for reach in others if reach.touches(paths))

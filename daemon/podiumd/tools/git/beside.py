@@ -49,10 +49,12 @@ _INTO_TREE: Final = frozenset(("merge", "reset"))
 
 
 class Places(NamedTuple):
-    """Where a git writes that is started in ``start``: in the ``common`` directory of a repository,
-    and perhaps a ``tree``.
-    ``directory`` is what is kept of the worktree that it was started in, ``link`` what leads there;
-    ``removes`` and ``adds`` say what becomes of the ``tree``."""
+    """The places that a git writes which is started in ``start``: the ``common`` directory of a
+    repository, and perhaps a ``tree``.
+
+    ``directory`` is the repository's own record of the worktree that the git was started in,
+    ``link`` leads there; ``removes`` and ``adds``: the git removes or adds the ``tree``.
+    """
 
     start: str
     common: str
@@ -64,15 +66,16 @@ class Places(NamedTuple):
 
     @property
     def paths(self) -> tuple[str, ...]:
-        """All of them."""
+        """Return all of these paths."""
         tree = () if self.tree is None else (self.tree,)
         return (self.start, self.common, self.directory, self.link, *tree)
 
 
 def may_write(arguments: Sequence[str], variables: Mapping[str, str]) -> bool:
-    """Whether a git may write in a repository, or in its tree.
+    """Return whether a git may write in a repository, or in its tree.
 
-    Not where it is about an index of ours alone, which lies in a directory of its own.
+    The answer is no for a git that works on an index of ours alone, which lies in a directory of
+    its own.
     """
     name = arguments[0]
     if name == "hash-object":
@@ -85,10 +88,10 @@ def may_write(arguments: Sequence[str], variables: Mapping[str, str]) -> bool:
 
 
 def places_of(path: str, arguments: Sequence[str]) -> Places:
-    """Where a git that is started in ``path`` writes. Blocks for some names."""
+    """Find where a git that is started in ``path`` writes. Blocks for some names."""
     start = os.path.abspath(path)  # noqa: PTH100 - no look
     found = repository_at(os.path.realpath(path))
-    if found is None:  # it says so itself, where nobody has just taken it away
+    if found is None:  # git reports that itself, unless it was just removed
         return Places(start, start, start, start)
     tree = found.top if arguments[0] in _INTO_TREE else None
     if arguments[0] == "worktree" and "--" in arguments:
@@ -99,8 +102,10 @@ def places_of(path: str, arguments: Sequence[str]) -> Places:
 
 
 def elsewhere(places: Places, reaches: Iterable[Reach]) -> bool:
-    """Whether a command may have led git to this repository: nothing that it can write may say
-    where another git writes. Blocks for some names."""
+    """Return whether a command may have led git to this repository. Blocks for some names.
+
+    A file that it can write must not decide where another git writes.
+    """
     common, directory = places.common, Path(places.directory)
     named = [common, places.directory, *filter(None, (places.tree,))]
     if any(Path(places.start).is_relative_to(one.root) for one in reaches):
@@ -115,7 +120,7 @@ def elsewhere(places: Places, reaches: Iterable[Reach]) -> bool:
 
 
 def _kept(places: Places, reaches: Iterable[Reach]) -> Iterator[str]:
-    """What stands in the repository and no command may write. Blocks."""
+    """Yield the existing paths in the repository that no command may write. Blocks."""
     trees = Path(places.common, "worktrees")
     own = (Path(places.common, name) for name in _KEPT)
     pointers = islice((one / name for one in _below(trees) for name in _POINTERS), _MOST_POINTERS)
@@ -132,22 +137,22 @@ def _below(directory: Path) -> list[Path]:
 
 
 class Confined(NamedTuple):
-    """How a git is confined: ``prefix`` stands before it, up to its own words."""
+    """The confinement of a git: ``prefix`` stands before it, up to its own words."""
 
     prefix: tuple[str, ...]
 
     def gate(self) -> Gate | None:
-        """What it is to go through (see ``mount_gate``)."""
+        """Build the gate that it is to go through (see ``mount_gate``)."""
         return Gate(self.prefix[1:-1]) if self.prefix[-1] == "--" else None
 
     def command(self, command: Sequence[str], gate: Gate | None) -> list[str]:
-        """The whole command line."""
+        """Build the whole command line."""
         return [*(self.prefix if gate is None else gated(self.prefix, gate)), *command]
 
 
 Result = subprocess.CompletedProcess[bytes]
 Run = Callable[[Sequence[str], Mapping[str, str], bytes, Confined | None], Awaitable[Result]]
-"""Runs a command with variables and input to its end, confined where that is said."""
+"""Runs a command with variables and input to its end, confined where that is given."""
 
 
 @contextmanager
@@ -204,7 +209,7 @@ async def run_beside(
         return await run(command, variables, stdin, None)
     call = _Call(run, path, arguments, command, variables, stdin)
     if arguments[0] == "commit-tree" and "-S" in arguments:
-        # It may wait for a passphrase: nobody waits for that.
+        # It may wait for a passphrase: no caller waits for that.
         return await _stored(call)
     places = await trio.to_thread.run_sync(places_of, path, arguments)
     # Any other writes by a lock that it took before it started the filter.
@@ -252,7 +257,7 @@ async def _stored(call: _Call) -> Result:
 
 
 def _quoted(path: str) -> str:
-    """A path as git has it in a list of several."""
+    """Quote a path as git does in a list of several."""
     return '"' + path.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 

@@ -1,7 +1,7 @@
-"""What has changed in a working tree since a commit: commits, files, and the patch of both.
+"""The changes in a working tree since a commit: commits, files, and the patch of both.
 
-Bounded in time, files and bytes, whatever is in the tree. Nothing of the repository's is run, and
-nothing is written.
+Bounded in time, files and bytes, regardless of the tree's content. No program of the repository is
+run, and nothing is written.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ MOST_FILES = 500
 MOST_PATCH_BYTES = 512 * 1024
 _LISTING_BYTES = 4 * 1024 * 1024
 _FILE_BYTES = 128 * 1024
-"""Of a file that git does not know."""
+"""Bytes of a file that git does not know."""
 
 _SHAPE = ("--raw", "--numstat", "-z")
 _AS_PATCH = ("-p", "--src-prefix=a/", "--dst-prefix=b/")
-# Whatever the settings of the person or of the repository say.
+# Against any settings of the person or of the repository.
 _PLAIN = (
     *("-r", "--find-renames", "--no-ext-diff", "--no-textconv", "--no-color", "--no-relative"),
     *("--submodule=short", "--ignore-submodules=dirty", "--full-index"),
@@ -56,8 +56,11 @@ class Part(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Changes(msgspec.Struct, frozen=True, kw_only=True):
-    """What came after ``base``. ``rewritten``: ``head`` does not go on from it, as after a rebase.
-    What is committed is told against ``base``, what is not against ``head``."""
+    """The changes after ``base``. ``rewritten``: ``head`` does not go on from it, as after a
+    rebase.
+
+    Committed changes are listed against ``base``, uncommitted ones against ``head``.
+    """
 
     base: str | None
     head: str | None
@@ -77,10 +80,10 @@ async def changes_since(
     uncommitted: bool = True,
     patch: bool = True,
 ) -> Changes:
-    """What is different in the tree at ``top`` from ``base`` (``None``: there was no commit).
+    """Compute how the tree at ``top`` differs from ``base`` (``None``: there was no commit).
 
-    ``head`` is the commit up to which is looked. ``counts`` is asked, in a thread, which of the
-    paths that are not committed count; without it all do. Raises ``GitError``.
+    ``head`` is the last commit to look at. ``counts`` is asked, in a thread, which of the paths
+    that are not committed count; without it all do. Raises ``GitError``.
     """
     git = GitCall(top, {"GIT_OPTIONAL_LOCKS": "0"})
     with trio.move_on_after(LIMIT_SECONDS):
@@ -107,7 +110,10 @@ async def changes_since(
 async def _commits(
     git: GitCall, base: str | None, head: str | None
 ) -> tuple[list[MadeCommit], int, bool]:
-    """The newest commits, how many more there are, and whether they go on from ``base``."""
+    """List the newest commits, how many more there are, and whether they leave out ``base``.
+
+    The last is true where ``head`` does not go on from ``base``, as after a rebase.
+    """
     if head is None or head == base:
         return [], 0, False
     span = [head, *([f"^{base}"] if base is not None else [])]
@@ -147,7 +153,7 @@ async def _uncommitted(
     others, all_of_them = await git.beginning(
         _LISTING_BYTES, "ls-files", "-z", "--others", "--exclude-standard", "--full-name"
     )
-    # What stands after the last NUL is the beginning of a name.
+    # The part after the last NUL is the beginning of a name.
     added = [name for name in others.split(b"\0")[:-1] if name]
     if counts is not None:
         paths = [os.fsdecode(path) for path in [*(path for path, _ in known), *added]]
@@ -174,7 +180,7 @@ async def _uncommitted(
 
 
 async def _unmerged(git: GitCall) -> list[bytes]:
-    """The files in which a merge that goes on has a conflict."""
+    """List the files in which a merge that goes on has a conflict."""
     told = await git.out("diff-files", "-z", "--name-only", "--diff-filter=U")
     return [path for path in told.split(b"\0") if path]
 
@@ -196,7 +202,7 @@ def _part(files: list[ChangedFile], patch: bytes, cut: bool) -> Part:
 
 
 def _new_files(top: str, names: list[bytes], room: int) -> list[tuple[ChangedFile, bytes]]:
-    """The files that git does not know, each with its patch while there is room. Blocks."""
+    """List the files that git does not know, each with its patch while there is room. Blocks."""
     found = []
     for name in names:
         data = _read(Path(top, os.fsdecode(name)))
@@ -211,7 +217,7 @@ def _new_files(top: str, names: list[bytes], room: int) -> list[tuple[ChangedFil
 
 
 def _read(path: Path) -> bytes | None:
-    """A file's content; ``None`` for what is none, is too long, or cannot be read."""
+    """Read a file; ``None`` where it is no plain file, is too long, or cannot be read."""
     try:
         # It may have become a pipe or a link since it was listed.
         return read_plain(path, _FILE_BYTES)

@@ -22,7 +22,7 @@ _LENGTH = 16
 
 
 def _always() -> None:
-    """Nothing ends it."""
+    """Go on, always: nothing ends it."""
 
 
 class _Look:
@@ -35,7 +35,7 @@ class _Look:
         self.directories: list[str] = []
 
     def at(self, name: bytes) -> tuple[bytes, bytes | None]:
-        """What is told of a file without reading it, and of its content (``None``: not read)."""
+        """Read the metadata of a file, and digest its content (``None``: not read)."""
         self._go_on()
         path = Path(self._top, os.fsdecode(name))
         content = None
@@ -55,9 +55,11 @@ class _Look:
 def digest(
     top: str, known: bytes, names: Iterable[bytes], go_on: Callable[[], None] = _always
 ) -> tuple[str, list[str]]:
-    """The digest of ``known`` and of the files ``names`` under ``top``, and which of the names
-    are directories (at most 16). Links are not followed; a file that is missing or cannot be read
-    counts as that. Blocks."""
+    """Compute the digest of ``known`` and of the files ``names`` under ``top``. Blocks.
+
+    Returns with it the names that are directories (at most 16). Links are not followed; a file that
+    is missing or cannot be read counts as that.
+    """
     total = hashlib.sha256(known)
     look = _Look(top, go_on)
     for name, _ in zip(names, range(MAX_FILES), strict=False):
@@ -69,9 +71,10 @@ def digest(
 def digests(
     top: str, names: Iterable[bytes], go_on: Callable[[], None] = _always
 ) -> dict[bytes, str]:
-    """A digest of each file below ``top``: of its content, a blank, of its size and time; without
-    the first where there was no room left for all contents together. Blocks.
+    """Compute a digest of each file below ``top``. Blocks.
 
+    It consists of the digest of its content, a blank, and that of its size and time; the first is
+    missing where there was no room left for all contents together.
     ``podiumd.core.decide.claims.same_content`` compares two of them.
     """
     look = _Look(top, go_on)
@@ -92,7 +95,7 @@ def _entry(name: bytes, said: bytes) -> bytes:
 
 
 def combine(first: str, second: str) -> str:
-    """One digest of two."""
+    """Combine two digests into one."""
     return hashlib.sha256(f"{first} {second}".encode()).hexdigest()
 
 

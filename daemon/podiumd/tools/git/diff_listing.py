@@ -1,4 +1,4 @@
-"""What git prints of a difference, read: files with their numbers, commits. Pure."""
+"""Parsers for git's output on a difference: files with their numbers, commits. Pure."""
 
 from __future__ import annotations
 
@@ -41,18 +41,18 @@ class MadeCommit(msgspec.Struct, frozen=True, kw_only=True):
 
 
 COMMIT_FORMAT: Final = "%H%x00%cI%x00%s"
-"""What ``commits_of`` reads, an entry a line."""
+"""Format that ``commits_of`` reads, an entry a line."""
 
 
 def name_of(path: bytes) -> str:
-    """A path as text: file names may hold bytes that are none."""
+    """Return a path as text: file names may hold bytes that are not UTF-8."""
     return path.decode("utf-8", "backslashreplace")
 
 
 def files_of(output: bytes) -> list[tuple[bytes, ChangedFile]]:
-    """The files in what ``diff --raw --numstat -z`` prints, with their paths as git knows them.
+    """Parse the files that ``diff --raw --numstat -z`` prints, with their paths as git knows them.
 
-    Of a file whose times alone have changed there are no numbers: it is none of them.
+    A file whose times alone have changed has no numbers: it is left out.
     """
     words = iter(output.removesuffix(b"\0").split(b"\0")) if output else iter(())
     found: dict[bytes, ChangedFile] = {}
@@ -100,7 +100,7 @@ def _count(number: bytes) -> int | None:
 
 
 def commits_of(output: bytes) -> list[MadeCommit]:
-    """The commits in what ``rev-list --format=COMMIT_FORMAT`` prints."""
+    """Parse the commits that ``rev-list --format=COMMIT_FORMAT`` prints."""
     found = []
     for line in output.decode("utf-8", "replace").split("\n"):
         if line.count("\0") == 2:
@@ -110,7 +110,7 @@ def commits_of(output: bytes) -> list[MadeCommit]:
 
 
 def as_added(path: bytes, data: bytes) -> tuple[ChangedFile, bytes]:
-    """A file that git does not know yet: how it is listed, and its patch."""
+    """Build the listing and the patch of a file that git does not know yet."""
     name = _quoted(b"b/" + path)
     head = b"diff --git %b %b\nnew file mode 100644\n" % (_quoted(b"a/" + path), name)
     if b"\0" in data[:8000]:
@@ -129,7 +129,7 @@ def as_added(path: bytes, data: bytes) -> tuple[ChangedFile, bytes]:
 
 
 def _quoted(path: bytes) -> bytes:
-    """A path as git writes it in a patch."""
+    """Quote a path as git writes it in a patch."""
     if not any(byte < 0x20 or byte in b'"\\\x7f' for byte in path):
         return path
     said = b"".join(

@@ -1,10 +1,10 @@
-"""An index that hides nothing: git looks at a file also where the index says that it need not.
+"""An index that hides nothing: git looks at a file also where the index exempts it.
 
 ``git update-index --skip-worktree`` and ``--assume-unchanged`` have git take a file for unchanged,
-whatever is in it. So do times and sizes that somebody writes into the index by hand, as the changed
-file has them: git compares these alone. What is staged is hidden by what the index says of trees
-(see ``index_file``). Who claims that all is committed may have done so, so no look of ours goes by
-it; the repository's own index stays as it is.
+regardless of its content. So do times and sizes that are written into the index by hand, as the
+changed file has them: git compares these alone. Staged changes are hidden by the index's record of
+trees (see ``index_file``). A command that claims that all is committed may have done so, so no look
+of ours goes by it; the repository's own index stays as it is.
 """
 
 from __future__ import annotations
@@ -41,11 +41,11 @@ from podiumd.tools.git.process import (
 )
 
 MOST_BYTES: Final = 256 * 1024 * 1024
-"""Of an index that is copied: some million files."""
+"""Bytes of an index that is copied: some million files."""
 MOST_KNOWN: Final = 256
 """Indexes of which it is remembered what was found."""
 MOST_LINKS: Final = 200
-"""Submodules that are told of."""
+"""Submodules that are reported."""
 ELSEWHERE: Final = (
     "the settings of '{}' say that its files are in '{}' (core.worktree), so what is changed here "
     "is not told; take that out, or work there"
@@ -69,7 +69,7 @@ _NO_OFFSETS: Final = ("index.recordEndOfIndexEntries=false", "index.recordOffset
 
 
 class _Entry(NamedTuple):
-    """A file as the index has it: what is ``said`` puts it in anew, ``debug`` is what git compares
+    """A file in the index. ``said`` is the line that enters it anew, ``debug`` is what git compares
     of it, ``changed`` among that, in nanoseconds. ``passed_over``: git does not look."""
 
     said: bytes
@@ -81,15 +81,21 @@ class _Entry(NamedTuple):
 
     @property
     def passed_over(self) -> bool:
-        """A small letter is for what is assumed unchanged, an S for what is skipped."""
+        """Return whether git passes the file over.
+
+        A small letter marks a file that is assumed unchanged, an S one that is skipped.
+        """
         return self.mark.islower() or self.mark == _SKIPPED
 
 
 class _Known:
-    """What was found of one index. Files that have not changed since the first look at it need no
-    other: ``since`` is when that was. ``honest`` are entries that were found to be as they say; the
-    kernel's time of change in them is that of the file as it was then. Nobody can set that, but a
-    write through a shared map may leave it as it is until the kernel has written the page out."""
+    """The findings on one index. Files that have not changed since the first look at it need no
+    other: ``since`` is when that was.
+
+    ``honest`` are entries that were found to match their files; the kernel's time of change in them
+    is that of the file as it was then. No program can set that, but a write through a shared map
+    may leave it as it is until the kernel has written the page out.
+    """
 
     def __init__(self, since: int) -> None:
         self.since = since
@@ -97,8 +103,8 @@ class _Known:
 
 
 class _Place(NamedTuple):
-    """Where an index is looked at: the ``top`` of its tree, ``below`` which directory of that, the
-    file and what that is like. ``file`` is empty where it is not the repository's own, or there is
+    """The place where an index is looked at: the ``top`` of its tree, the directory ``below`` that,
+    the file and its stamp. ``file`` is empty where it is not the repository's own, or there is
     none."""
 
     top: str
@@ -109,17 +115,20 @@ class _Place(NamedTuple):
 
 
 class Seen(NamedTuple):
-    """What is found at one moment where an index is to be looked at (see ``seen_at``)."""
+    """The findings at one moment where an index is to be looked at (see ``seen_at``)."""
 
     ahead: Ahead
     place: _Place
 
 
 class Listed(NamedTuple):
-    """What an index has below a directory that a look of ours must not take for granted: the
-    entries that are ``passed_over``, the files that have ``changed`` since the first look, and the
-    names of the first submodules. ``top`` is that of the tree, ``below`` the directory, from there
-    and with ``/`` at its end; ``trees_hold``: what the index says of trees is true."""
+    """The parts of an index below a directory that a look of ours must not take for granted.
+
+    These are the entries that are ``passed_over``, the files that have ``changed`` since the first
+    look, and the names of the first submodules. ``top`` is that of the tree, ``below`` the
+    directory, from there and with ``/`` at its end; ``trees_hold``: the index's record of trees is
+    true.
+    """
 
     top: str
     below: bytes
@@ -130,15 +139,18 @@ class Listed(NamedTuple):
 
 
 class _Trees:
-    """What is known of each tree. Of those that have no room any more it is remembered since when
-    they were looked at: else whoever makes many repositories would have a first look anew."""
+    """The findings on each tree.
+
+    For trees that have no room any more the time of the first look is remembered: else a command
+    that makes many repositories would have a first look anew.
+    """
 
     def __init__(self) -> None:
         self._known: dict[str, _Known] = {}
         self._forgotten: int | None = None
 
     def known(self, top: str) -> _Known:
-        """What is known of the tree at ``top``."""
+        """Return what is known of the tree at ``top``."""
         known = self._known.pop(top, None)
         if known is None:
             if len(self._known) >= MOST_KNOWN:
@@ -157,10 +169,10 @@ _LISTED: dict[tuple[str, str], tuple[FileStamp, Listed]] = {}
 async def honest_index(git: GitCall) -> AsyncIterator[GitCall]:
     """Yield a git that sees every file below its directory as it is. Raises ``GitError``.
 
-    An index that has changed is listed, and read where it tells of trees, which takes long where it
-    has very many files; one that has not, and passes nothing over, costs nothing. Where files are
-    passed over, or have changed and are said to be as they were, or where trees are told of that
-    are others, it is copied too. What a sparse checkout has not checked out stays passed over.
+    An index that has changed is listed, and its record of trees is read, which takes long where it
+    has very many files; one that has not, and passes nothing over, costs nothing. The index is
+    copied too where files are passed over, or have changed and are recorded as unchanged, or where
+    the record of trees is false. Files that a sparse checkout has not checked out stay passed over.
     """
     seen = await _in_thread(seen_at, git, abandon_on_cancel=True)
     async with honest_look(git, seen) as (seeing, _):
@@ -169,8 +181,10 @@ async def honest_index(git: GitCall) -> AsyncIterator[GitCall]:
 
 @asynccontextmanager
 async def honest_look(git: GitCall, seen: Seen) -> AsyncIterator[tuple[GitCall, Listed]]:
-    """The same from what was ``seen`` just now, with what the index has that is taken for granted
-    nowhere. Where all is remembered nothing else is looked at before the git."""
+    """Yield the git of ``honest_index`` from what was ``seen`` just now, and the index's listing.
+
+    Where all is remembered nothing else is looked at before the git.
+    """
     await _require_own_tree(git.top, seen.ahead)
     found = await _listed(git, seen.place)
     known = _TREES.known(found.top)
@@ -203,8 +217,10 @@ async def honest_look(git: GitCall, seen: Seen) -> AsyncIterator[tuple[GitCall, 
 
 
 async def links(git: GitCall) -> list[bytes]:
-    """The names of the first submodules that an index has below the directory of ``git``. Raises
-    ``GitError``."""
+    """List the first submodules' names that an index has below the directory of ``git``.
+
+    Raises ``GitError``.
+    """
     seen = await _in_thread(seen_at, git, abandon_on_cancel=True)
     return (await _listed(git, seen.place)).links
 
@@ -260,8 +276,10 @@ def _place(git: GitCall, repository: Repository | None) -> _Place:
 
 
 def _is_whole(place: _Place) -> bool:
-    """Whether an index is in one file. Of a split one that file says nothing of the other, which
-    can be changed in its place."""
+    """Return whether an index is in one file.
+
+    The file of a split index shows nothing of the other, which can be changed in its place.
+    """
     return not any(Path(place.file).parent.glob("sharedindex.*"))
 
 
@@ -285,7 +303,10 @@ async def looked_before(path: str, at_ns: int) -> None:
 
 
 async def _require_own_tree(top: str, ahead: Ahead) -> None:
-    """Raises ``GitError`` where the settings have git look at the files of another place."""
+    """Refuse where the settings have git look at the files of another place.
+
+    Raises ``GitError``.
+    """
     elsewhere = await tree_elsewhere(top, ahead)
     if elsewhere is not None:
         raise GitError(ELSEWHERE.format(top, elsewhere))
@@ -298,8 +319,11 @@ def _entry(found: re.Match[bytes]) -> _Entry:
 
 
 def _claimed(changed: list[_Entry], top: bytes) -> list[_Entry]:
-    """The entries of files that have changed since the first look, at which git would not look:
-    they are said to be as they are now. Blocks for the names of these."""
+    """Select the changed entries at which git would not look. Blocks for their names.
+
+    These are entries of files that have changed since the first look, and that the index records as
+    they are now.
+    """
     found = []
     for entry in changed:
         try:
@@ -324,13 +348,13 @@ async def _unfiltered(entries: list[_Entry], top: str) -> list[_Entry]:
 
 
 async def _differ(git: GitCall) -> frozenset[bytes]:
-    """The files that are not as the index has them."""
+    """List the files that differ from the index."""
     told = await git.out("diff", "-z", "--name-only", "--no-renames", "--no-ext-diff")
     return frozenset(told.split(b"\0"))
 
 
 def _remember(known: _Known, found: Listed, honest: list[_Entry]) -> None:
-    """Those that are elsewhere in the tree than the look was stay known."""
+    """Remember the honest entries; those elsewhere in the tree than the look was stay known."""
     settled = time.time_ns() - _SETTLED_NS  # what changed just now may change within one tick
     new = {(one.said, one.debug) for one in honest if one.changed < settled}
     now = {(one.said, one.debug) for one in found.changed}
@@ -353,8 +377,10 @@ async def _index_of(git: GitCall) -> str:
 
 
 def _trees_hold(index: str, oid_bytes: int) -> bool:
-    """Whether an index tells truly of trees. Blocks for reading it. Raises ``GitError`` where no
-    git is to read it."""
+    """Return whether an index's record of trees is true. Blocks for reading it.
+
+    Raises ``GitError`` where git must not read it.
+    """
     try:
         data = read_plain(index, MOST_BYTES, links=True)
         fault = unfit(data, oid_bytes)

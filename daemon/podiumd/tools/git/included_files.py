@@ -1,7 +1,7 @@
 """The files that settings of git include, found without opening any that git would wait at.
 
-Git reads them whatever it is asked. One that is a pipe it waits at for ever, and so would a git
-that is to say what the settings include.
+Git reads them for every request. At one that is a pipe it waits for ever, and so would a git that
+is to list what the settings include.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from podiumd.tools.git.pinned_settings import Repository
 from podiumd.tools.git.waits import would_wait
 
 MOST_FILES: Final = 100
-"""Of one repository that are looked at."""
+"""Files of one repository that are looked at."""
 _MOST_BYTES: Final = 1024 * 1024
 _TOKEN: Final = re.compile(
     rb"""[ \t\r\n]+ | [#;][^\n]*
@@ -30,7 +30,7 @@ _ESCAPES: Final = {b"n": b"\n", b"t": b"\t", b"b": b"\b"}
 
 
 def included_in(settings: bytes) -> list[bytes]:
-    """What a file of settings includes, under whatever condition, as it says it. Pure."""
+    """List the files that a settings file includes under any condition, as it spells them. Pure."""
     if b"include" not in settings.lower():  # most have none
         return []
     found, section, place = list[bytes](), b"", 3 * settings.startswith(b"\xef\xbb\xbf")
@@ -54,8 +54,10 @@ def _unquoted(value: bytes) -> bytes:
 
 
 def waiting_settings(repository: Repository) -> str | None:
-    """What git would wait at in the settings of a repository and in what they include, as they are
-    now. Blocks for these files."""
+    """Find a file at which git would wait in a repository's settings and their includes.
+
+    They are looked at as they are now. Blocks for these files.
+    """
     left = [f"{repository.common}/config", f"{repository.directory}/config.worktree"]
     seen = set[str]()
     while left and len(seen) < MOST_FILES:

@@ -1,12 +1,12 @@
-"""Reads the file of an index, for the part in which git believes whoever has written it. Pure.
+"""Reads the file of an index, for the part in which git believes its writer. Pure.
 
 Git keeps there, by directory, which tree it has last written (the extension ``TREE``). Where that
 is the tree of the commit it takes the directory for unchanged, and never looks at what is staged in
 it. The format is in gitformat-index(5).
 
-Who has written it may have made it so that a few bytes stand for many (a name may be told by the
-one before it), or so that git reads other names than it seems to have. So what is decoded is
-bounded, work and memory grow with the file alone, and what git never writes is not read at all.
+The writer may have made it so that a few bytes stand for many (a name may be given by the one
+before it), or so that git reads other names than it seems to have. So decoding is bounded, work and
+memory grow with the file alone, and data that git never writes is not read at all.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ MOST_NAME: Final = 4096
 MOST_NAMES: Final = 256 * 1024 * 1024
 """Bytes of all paths together, of which an index of version 4 may hold few itself."""
 MOST_TREES: Final = 200_000
-"""Directories that are told of; the largest trees that we know have half as many."""
+"""Directories that an index may list; the largest trees that we know have half as many."""
 _MOST_EXTENSIONS: Final = 32
 _PREFIXED: Final = 4
-"""The version in which a path is told by the one before it."""
+"""The version in which a path is written relative to the one before it."""
 SPLIT: Final = b"link"
 _OFFSETS: Final = frozenset((b"EOIE", b"IEOT"))
 """They lead git to other places of the file than where it comes by reading on."""
@@ -56,14 +56,14 @@ class _Staged(NamedTuple):
 
 
 class _Index(NamedTuple):
-    """Where in an index its files end, and its extensions in their order."""
+    """The end of an index's files, and its extensions in their order."""
 
     end: int
     extensions: list[tuple[bytes, bytes]]
 
 
 class _Told:
-    """A directory as the index tells of it: of how many files, and under which id."""
+    """A directory as the index records it: its number of files, and its id."""
 
     def __init__(self, files: int, oid: bytes, length: int) -> None:
         self.files = files
@@ -73,9 +73,9 @@ class _Told:
 
 
 def trees_hold(data: bytes, oid_bytes: int) -> bool:
-    """Whether what an index says of trees is true: each is that of the files which it has there.
+    """Return whether an index's record of trees is true: each is that of its files there.
 
-    Also ``False`` where that cannot be told from this file alone.
+    Also ``False`` where that cannot be decided from this file alone.
     """
     if TREES not in data:  # looked for in the whole: the files before it take long
         return True
@@ -94,7 +94,7 @@ def trees_hold(data: bytes, oid_bytes: int) -> bool:
 
 
 def without_trees(data: bytes, oid_bytes: int) -> bytes:
-    """An index without what it says of trees. Raises ``ValueError`` where it cannot be read."""
+    """Remove the record of trees from an index. Raises ``ValueError`` where it cannot be read."""
     try:
         index = _read(data, oid_bytes)
     except IndexError as error:
@@ -109,8 +109,11 @@ def without_trees(data: bytes, oid_bytes: int) -> bytes:
 
 
 def unfit(data: bytes, oid_bytes: int) -> str:
-    """Why no git is to read an index: its few bytes stand for more than there is room for, or git
-    has never written it; else nothing. What is wrong with others git says itself."""
+    """Return why git must not read an index; else nothing.
+
+    Its few bytes stand for more than there is room for, or git has never written it. Git itself
+    reports what is wrong with others.
+    """
     if data[:8] != b"DIRC" + _PREFIXED.to_bytes(4, "big"):
         return ""
     try:
@@ -124,7 +127,7 @@ def unfit(data: bytes, oid_bytes: int) -> str:
 
 
 def _version(data: bytes) -> int:
-    """Raises ``ValueError``."""
+    """Read the version. Raises ``ValueError``."""
     version = int.from_bytes(data[4:8], "big")
     if data[:4] != b"DIRC" or version not in (2, 3, _PREFIXED):
         raise ValueError("it is none of a version that is known")
@@ -132,7 +135,7 @@ def _version(data: bytes) -> int:
 
 
 def _read(data: bytes, oid_bytes: int) -> _Index:
-    """Raises ``ValueError`` and ``IndexError``."""
+    """Parse the index. Raises ``ValueError`` and ``IndexError``."""
     place = _HEAD
     for file in _files(data, oid_bytes):
         place = file.after
@@ -186,8 +189,10 @@ def _files(data: bytes, oid_bytes: int) -> Iterator[_Staged]:
 
 
 def _path(shared: bytes, data: bytes, start: int, end: int, length: int) -> bytes:
-    """The path of a file that is said to have so many bytes. Git goes by that number where it is
-    below the greatest, else by the first NUL: both must say the same. Raises ``ValueError``."""
+    """Read the path of a file that claims to have ``length`` bytes. Raises ``ValueError``.
+
+    Git goes by that number where it is below the greatest, else by the first NUL: both must agree.
+    """
     if not start <= end <= start + MOST_NAME - len(shared):
         raise ValueError(f"it has a name of more than {MOST_NAME} bytes, or of less than none")
     if data[end] or data.find(0, start, end) >= 0:
@@ -199,8 +204,10 @@ def _path(shared: bytes, data: bytes, start: int, end: int, length: int) -> byte
 
 
 def _number(data: bytes, place: int) -> tuple[int, int]:
-    """A number of as many bytes as it needs, and what follows it. Raises ``ValueError`` where that
-    is more than a name can have."""
+    """Read a number of as many bytes as it needs, and return where it ends.
+
+    Raises ``ValueError`` where it is more than a name can have.
+    """
     value = data[place] & 0x7F
     while data[place] & 0x80:
         place += 1
@@ -211,8 +218,10 @@ def _number(data: bytes, place: int) -> tuple[int, int]:
 
 
 def _held(data: bytes, oid_bytes: int, told: _Told) -> int:
-    """How many of the directories that are told of, with an id, git would write like that; negative
-    as soon as it is known of one that git would not. Raises ``ValueError`` and ``IndexError``."""
+    """Count the recorded directories with an id that git would write like that.
+
+    Raises ``ValueError``, also for the first that git would write otherwise, and ``IndexError``.
+    """
     walk = _Walk(told, oid_bytes)
     for file in _files(data, oid_bytes):
         walk.take(file)
@@ -220,8 +229,8 @@ def _held(data: bytes, oid_bytes: int, told: _Told) -> int:
 
 
 class _Directory:
-    """A directory of which the files are being gathered: the part of a path from ``start`` to
-    ``end`` is its name, with ``/``; ``told`` is what the index tells of it."""
+    """A directory whose files are being gathered: the part of a path from ``start`` to ``end`` is
+    its name, with ``/``; ``told`` is the index's record of it."""
 
     def __init__(self, start: int, end: int, told: _Told | None) -> None:
         self.start = start
@@ -301,7 +310,7 @@ class _Walk:
             above.body += b"40000 %b\0%b" % (name, oid or b"")
 
     def end(self) -> int:
-        """Leave what is still open; returns how many that are told of are as they are told."""
+        """Leave what is still open; return how many recorded directories match their record."""
         while self._open:
             self._close()
         return self._same
@@ -312,7 +321,7 @@ def _below(directory: _Directory, name: bytes) -> _Told | None:
 
 
 def _shared(one: bytes, other: bytes) -> int:
-    """With how many bytes both begin. Compares each byte a few times at most."""
+    """Count the bytes that both begin with. Compares each byte a few times at most."""
     least, most = 0, min(len(one), len(other))
     while least < most:
         middle = (least + most + 1) // 2
@@ -324,8 +333,10 @@ def _shared(one: bytes, other: bytes) -> int:
 
 
 def _told(said: bytes, oid_bytes: int) -> tuple[_Told, int]:
-    """The trees that an extension tells of, and how many of them have an id; what it does not know
-    it does not tell. Raises ``ValueError`` and ``IndexError``."""
+    """Parse the trees that an extension records, and count those that have an id.
+
+    A tree that it does not know it does not record. Raises ``ValueError`` and ``IndexError``.
+    """
     holder = _Told(-1, b"", 0)
     above = [(holder, 1)]  # how many are still to come of what is below each
     place = known = 0

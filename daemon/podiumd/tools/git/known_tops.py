@@ -19,17 +19,17 @@ Kept = tuple[object, ...]
 
 
 class Tops:
-    """What git has said. All of it may be called in any thread."""
+    """Git's answers on tops of working trees. All of it may be called in any thread."""
 
     def __init__(self) -> None:
         self._known: dict[str, Kept] = {}
 
     def is_top(self, path: str, now: Kept | None) -> bool:
-        """Whether git has said so, while all was as it is ``now`` (see ``kept_at``)."""
+        """Return whether git has answered so while all was as it is ``now`` (see ``kept_at``)."""
         return now is not None and self._known.get(path) == now
 
     def keep(self, path: str, before: Kept | None) -> None:
-        """Git has said so, and was asked when all was like ``before``."""
+        """Remember git's answer, for a question asked when all was like ``before``."""
         if before is not None:
             if len(self._known) >= MOST_KNOWN:
                 self._known.pop(next(iter(self._known)), None)
@@ -37,11 +37,11 @@ class Tops:
 
 
 def kept_at(path: str) -> Kept | None:
-    """What git's answer follows from, that the real ``path`` is the top of a working tree; ``None``
-    where more than that counts. Blocks for some names.
+    """Read the facts from which git answers that the real ``path`` is a working tree's top.
 
-    Where somebody else owns a part of it the person's own settings count as well, and where it
-    changed just now it may change again within one tick.
+    Returns ``None`` where more than these count. Blocks for some names. Where another user owns a
+    part of it the person's own settings count as well, and where it changed just now it may change
+    again within one tick.
     """
     found = repository_at(path)
     if found is None or found.top != path:
@@ -65,7 +65,7 @@ def _is_mine(place: tuple[int, ...]) -> bool:
 
 
 def _place(path: str) -> tuple[int, ...] | None:
-    """What of a directory, or of what leads to one, does not change with what is in it."""
+    """Read the identity of a directory, or of a link to one: what its content does not change."""
     try:
         found = os.lstat(path)
     except OSError:

@@ -15,14 +15,14 @@ class _Line:
 
 
 class LineUp:
-    """A line for each name, which is there only as long as somebody stands in it."""
+    """A line for each name, which exists only as long as a task stands in it."""
 
     def __init__(self) -> None:
         self._lines: dict[str, _Line] = {}
 
     @asynccontextmanager
     async def turn(self, name: str) -> AsyncIterator[None]:
-        """Wait until it is one's turn, and have it; whoever gives up waiting leaves the line."""
+        """Wait for one's turn, and have it; a task that gives up waiting leaves the line."""
         line = self._lines.setdefault(name, _Line())
         line.standing += 1
         try:
@@ -35,5 +35,5 @@ class LineUp:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What somebody has, or waits for."""
+        """Return the names that a task has, or waits for."""
         return tuple(self._lines)

@@ -30,12 +30,14 @@ _DIED: Final = re.compile(
 
 
 def bounded_from_its_start(command: Sequence[str]) -> list[str]:
-    """The line of a git that is bounded before it begins, where a command is at work that could
-    exchange what it reads in its first moments. Else its bound comes just after, which costs
-    nothing."""
+    """Return the line of a git that is bounded before it begins.
+
+    So it is where a command is at work that could exchange what it reads in its first moments. Else
+    its bound comes just after, which costs nothing.
+    """
     return bounded(command, MOST_BYTES) if AT_WORK.anybody() else list(command)
 
 
 def died_of_it(result: subprocess.CompletedProcess[bytes]) -> bool:
-    """Whether a git failed for want of memory."""
+    """Return whether a git failed for want of memory."""
     return result.returncode != 0 and _DIED.search(result.stderr or b"") is not None

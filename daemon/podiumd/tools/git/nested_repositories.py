@@ -35,7 +35,8 @@ class _Directory(NamedTuple):
     has_git: bool
     laid_out: bool
     unusual: tuple[str, ...]
-    """What git reads there and is no file itself: a pipe, or a link to what may become one."""
+    """Entries that git reads there and that are no files: a pipe, or a link to what may become
+    one."""
 
 
 class RepositoryLook:
@@ -80,7 +81,7 @@ class RepositoryLook:
     def _directory(self, path: str) -> _Directory:
         changed = status_of(path).st_ctime_ns
         known = self._known.get(path)
-        # What changed just before it was looked into may have changed after it within one tick.
+        # A directory that changed just before the look may have changed after it within one tick.
         if known is not None and changed == known.changed < self._looked - _SETTLED_NS:
             return known
         names, below, unusual = set[str](), [], []

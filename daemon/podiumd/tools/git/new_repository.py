@@ -1,4 +1,4 @@
-"""Whether a repository that a command has made runs nothing when git is used in it.
+"""The check that a repository which a command has made runs nothing when git is used in it.
 
 Settings and hooks of a repository can name programs, which git then runs: outside of the sandbox
 that the command was in; links in it have git write elsewhere. One that ``git init`` and commits
@@ -31,8 +31,10 @@ _HARMLESS = {
 
 
 def is_plain(git: Path) -> bool:
-    """Whether the directory ``git`` is a repository without hooks and links, and with harmless
-    settings alone, written as git writes them. Blocks."""
+    """Return whether ``git`` is a repository without hooks, links or harmful settings. Blocks.
+
+    The settings must be written as git writes them.
+    """
     try:
         if not stat.S_ISDIR(status_of(f"{git}").st_mode):
             return False
@@ -53,7 +55,7 @@ def is_plain(git: Path) -> bool:
 
 
 def is_harmless_file(config: Path) -> bool:
-    """Whether a file of settings names no program and no other file. Blocks."""
+    """Return whether a file of settings names no program and no other file. Blocks."""
     try:
         return _harmless(read_plain(config, _LARGEST_CONFIG).decode())
     except (OSError, UnicodeDecodeError):

@@ -1,8 +1,8 @@
-"""What lies in a working tree without git looking at it: ignored files, and repositories in it.
+"""The paths in a working tree that git does not look at: ignored files, and repositories in it.
 
-Such a file is nobody's new one because the rules change that kept git from it: who was there
-before a command, a turn or a run has not been made by it. A directory stands for all below it and
-has a ``/`` at its end; a lone ``/`` is the whole tree. Paths are from the tree's top.
+Such a file is no new one because the rules change that kept git from it: a file that existed before
+a command, a turn or a run was not made by it. A directory stands for all below it and has a ``/``
+at its end; a lone ``/`` is the whole tree. Paths are from the tree's top.
 """
 
 from __future__ import annotations
@@ -18,14 +18,16 @@ MOST_KEPT: Final = 1000
 
 
 def path_passed_over(entry: bytes) -> bytes:
-    """The path in an entry of ``status --porcelain=v2`` that is ignored, or a repository of its
-    own; empty for another entry."""
+    """Parse the path in an entry of ``status --porcelain=v2`` that git passes over.
+
+    These are ignored paths, and repositories of their own; empty for another entry.
+    """
     told = entry.startswith(IGNORED) or (entry.startswith(b"? ") and entry.endswith(b"/"))
     return entry[2:] if told else b""
 
 
 def covers(there: Collection[str], path: str) -> bool:
-    """Whether the path is one of those, or below one."""
+    """Return whether the path is one of those, or below one."""
     if not there:
         return False
     parts = path.split("/")
@@ -34,8 +36,11 @@ def covers(there: Collection[str], path: str) -> bool:
 
 
 def bounded(there: Iterable[str], most: int = MOST_KEPT) -> list[str]:
-    """The paths; where they are more than ``most``, directories higher up stand for what is below
-    them: rather too much is somebody else's than too little."""
+    """Return the paths, or where they are more than ``most``, directories that cover them.
+
+    Directories higher up stand for what is below them: rather too much counts as another's than too
+    little.
+    """
     kept = set(there)
     depth = max((path.count("/") for path in kept), default=0)
     while len(kept) > most:

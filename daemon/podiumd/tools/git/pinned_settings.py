@@ -1,9 +1,9 @@
 """Pins the settings of a repository for one git: it reads what was looked at before.
 
-An agent may write what a repository's settings are read from, and exchange it at any moment. So a
-git that might run a program is not told where the repository lies alone, but that what worktrees
-share (``GIT_COMMON_DIR``) is in a directory of ours: settings as they were looked at, without what
-names a program, and links to all else. Nobody but us writes there.
+An agent may write the files that a repository's settings are read from, and exchange them at any
+moment. So a git that might run a program gets not only the repository's place, but also a directory
+of ours as the one that worktrees share (``GIT_COMMON_DIR``): settings as they were looked at,
+without those that name a program, and links to all else. Only the daemon writes there.
 """
 
 from __future__ import annotations
@@ -23,22 +23,22 @@ from podiumd.tools.files.walk import upwards
 from podiumd.tools.git.settings import names_program
 
 MOST_ENTRIES: Final = 1000
-"""Of the directory that worktrees share; git itself makes a few dozen."""
+"""Entries of the directory that worktrees share; git itself makes a few dozen."""
 _NEEDED: Final = (
     "HEAD", "index", "info", "logs", "modules", "objects", "packed-refs", "refs", "shallow",
     "worktrees",
 )  # fmt: skip
-"""What git reads there by name, and would miss among more than those."""
+"""Names that git reads there, and would miss among more entries than those."""
 
 MOST_LISTINGS: Final = 64
 MOST_SHARED: Final = 16
 _SETTLED_NS: Final = 2_000_000_000
 _INCLUDES: Final = re.compile(r"include(if)?\.")
 FileStamp = tuple[int, int, int] | None
-"""What changes with a file: its time, inode and size; of none that is there ``None``."""
+"""Stamp that changes with a file: its time, inode and size; ``None`` where there is no file."""
 Stamp = tuple[FileStamp, ...]
 
-# They lead git to other settings, or are told apart from them.
+# They lead git to other settings, or are kept apart from them.
 _LEFT_OUT: Final = re.compile(
     r"include\..*|includeif\..*|hook\..*|extensions\.worktreeconfig|core\.(worktree|hookspath)",
     re.DOTALL,
@@ -49,8 +49,8 @@ _TRUE: Final = frozenset(("true", "yes", "on", "1"))
 
 
 class Repository(NamedTuple):
-    """Where a repository lies: its own directory, the one that its worktrees share, and the working
-    tree around it."""
+    """The place of a repository: its own directory, the one that its worktrees share, and the
+    working tree around it."""
 
     directory: str
     common: str
@@ -58,8 +58,10 @@ class Repository(NamedTuple):
 
 
 def repository_at(path: str) -> Repository | None:
-    """The repository that ``path`` lies in, found as git does; ``None`` outside of any. Blocks for
-    some names."""
+    """Find the repository that ``path`` lies in, as git does; ``None`` outside of any.
+
+    Blocks for some names.
+    """
     for top in upwards(f"{Path(path).absolute()}"):
         link = os.path.join(top, ".git")  # noqa: PTH118 - often
         if not os.path.lexists(link):
@@ -96,8 +98,7 @@ def _common(directory: str) -> str:
 
 
 def settings_text(listing: bytes) -> bytes:
-    """The file of settings that says what a ``config -z --list`` has, but for what names a program
-    or further files."""
+    """Build a settings file from ``config -z --list``, without programs and further files."""
     lines = []
     for key, value in settings_in(listing):
         if _LEFT_OUT.fullmatch(key) or names_program(key):
@@ -111,7 +112,7 @@ def settings_text(listing: bytes) -> bytes:
 
 
 def settings_in(listing: bytes) -> Iterator[tuple[str, str | None]]:
-    """The settings of a listing; one without a value, which is as much as true, has none."""
+    """Parse the settings of a listing; one without a value, which means true, has ``None``."""
     for entry in listing.split(b"\0"):
         key, separator, value = entry.decode("utf-8", "surrogateescape").partition("\n")
         if key:
@@ -133,12 +134,12 @@ class Listings:
 
     @staticmethod
     def stamp(repository: Repository) -> Stamp:
-        """What the files of its settings are like. Blocks for two names."""
+        """Return the stamps of the files of its settings. Blocks for two names."""
         names = (f"{repository.common}/config", f"{repository.directory}/config.worktree")
         return tuple(map(stamp_of, names))
 
     def get(self, repository: Repository, now: Stamp) -> bytes | None:
-        """The listing, where it still holds: the files are like that ``now``."""
+        """Return the listing, where it still holds: the files have the stamp ``now``."""
         stamp, listing = self._known.get(repository, ((), b""))
         return listing if stamp and stamp == now else None
 
@@ -151,7 +152,7 @@ class Listings:
 
 
 def stamp_of(path: str) -> FileStamp:
-    """What a file is like. The time of a change is the kernel's. Blocks."""
+    """Return a file's stamp. The time of a change is the kernel's. Blocks."""
     try:
         found = os.stat(path)  # noqa: PTH116 - often
     except OSError:
@@ -160,8 +161,10 @@ def stamp_of(path: str) -> FileStamp:
 
 
 def is_settled(stamps: Iterable[FileStamp]) -> bool:
-    """Whether files of these stamps are as they are told: what changed just before may have changed
-    again within one tick."""
+    """Return whether files of these stamps are settled.
+
+    A file that changed just before may have changed again within one tick.
+    """
     return all(one is None or one[0] < time.time_ns() - _SETTLED_NS for one in stamps)
 
 
@@ -189,8 +192,10 @@ class Pins:
             shutil.rmtree(self._left.pop(), ignore_errors=True)
 
     def shared(self, repository: Repository, listing: bytes) -> Pinned | None:
-        """The one for a look, where it is there and as it would be made now. Blocks for what is in
-        two directories."""
+        """Return the directory for a look, where one exists and is as it would be made now.
+
+        Blocks for what is in two directories.
+        """
         kept = self._shared.get((repository, listing))
         if kept is None or not kept.is_as_made():
             return None
@@ -246,7 +251,7 @@ class Pinned:
         self._directory = directory
         self._names = names
         self._whole: Stamp = ()
-        """What both directories were like when they were last read and all was there."""
+        """State of both directories when they were last read and all was there."""
         self.variables = {
             "GIT_DIR": repository.directory,
             "GIT_COMMON_DIR": f"{directory}",
@@ -254,7 +259,7 @@ class Pinned:
         }
 
     def is_as_made(self) -> bool:
-        """Whether all is linked to that worktrees share now, and nothing else is there."""
+        """Return whether it links all that worktrees share now, and nothing else is there."""
         places = self._repository.common, f"{self._directory}"
         stamps = tuple(map(stamp_of, places))
         if stamps == self._whole:
@@ -281,7 +286,7 @@ class Pinned:
 
 
 def _entries(directory: str) -> frozenset[str]:
-    """What is linked of a directory that worktrees share."""
+    """List the names in a directory that worktrees share which are linked."""
     with os.scandir(directory) as entries:
         names = {one.name for one in islice(entries, MOST_ENTRIES)}
     if len(names) == MOST_ENTRIES:
@@ -290,15 +295,18 @@ def _entries(directory: str) -> frozenset[str]:
 
 
 def is_bare(repository: Repository, listing: bytes) -> bool:
-    """Whether there is no working tree, by the settings of a listing."""
+    """Return whether there is no working tree, by the settings of a listing."""
     said = dict(settings_in(listing)).get("core.bare", "false")
     bare = said is None or said.lower() in _TRUE
     return bare and repository.directory == repository.common
 
 
 def working_tree(repository: Repository, listing: bytes) -> str:
-    """The working tree by the settings of a listing, of which git is told: by ``GIT_DIR`` alone it
-    takes the current directory. Of a repository with several the settings do not say it."""
+    """Return the working tree by the settings of a listing, for git to use.
+
+    By ``GIT_DIR`` alone git takes the current directory. The settings of a repository with several
+    do not name it.
+    """
     elsewhere = dict(settings_in(listing)).get("core.worktree")
     if not elsewhere or repository.directory != repository.common:
         return repository.top
@@ -306,8 +314,8 @@ def working_tree(repository: Repository, listing: bytes) -> str:
 
 
 def tree_apart(repository: Repository, listing: bytes) -> str | None:
-    """The working tree of a listing, where that is not the one which the repository lies in. Blocks
-    for two names."""
+    """Return the listing's working tree, where the repository lies in another. Blocks for two
+    names."""
     said = working_tree(repository, listing)
     if said == repository.top:
         return None

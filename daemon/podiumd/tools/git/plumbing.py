@@ -29,26 +29,27 @@ class GitCall:
 
     @property
     def own_index(self) -> bool:
-        """Whether it goes by the index of the repository itself."""
+        """Return whether it goes by the index of the repository itself."""
         return "GIT_INDEX_FILE" not in self._extra
 
     @property
     def confined(self) -> bool:
-        """Whether filters that the repository names are run."""
+        """Return whether filters that the repository names are run."""
         return self._confines is not None
 
     def with_environment(self, **extra: str) -> GitCall:
-        """The same with more variables."""
+        """Return the same call with more variables."""
         return GitCall(self.top, {**self._extra, **extra}, self._confines)
 
     def seeing(self, ahead: Ahead) -> GitCall:
-        """The same, whose next call goes by what was found of its place just now."""
+        """Return the same call; its next run goes by what was found of its place just now."""
         return GitCall(self.top, self._extra, self._confines, ahead)
 
     async def run(
         self, *arguments: str, stdin: bytes = b"", hooks: bool = False, settings: Sequence[str] = ()
     ) -> Result:
-        """Run it to its end, whatever its status. Raises ``GitError`` where there is no git.
+        """Run git to its end; the caller checks the status. Raises ``GitError`` where there is no
+        git.
 
         With ``hooks`` it sees where the repository keeps its hooks; ``settings`` are further ones.
         """
@@ -64,12 +65,12 @@ class GitCall:
         )
 
     async def beginning(self, most: int, *arguments: str) -> tuple[bytes, bool]:
-        """The first bytes that it prints, and whether those are all. Raises ``GitError``."""
+        """Read the first bytes that it prints, and whether those are all. Raises ``GitError``."""
         variables = {"GIT_LITERAL_PATHSPECS": "1", **self._extra}
         return await run_beginning(self.top, *arguments, most=most, variables=variables)
 
     async def out(self, *arguments: str, stdin: bytes = b"", settings: Sequence[str] = ()) -> bytes:
-        """What it prints. Raises ``GitError`` where it fails, with its words."""
+        """Return its output. Raises ``GitError`` where it fails, with its standard error."""
         done = await self.run(*arguments, stdin=stdin, settings=settings)
         if done.returncode != 0:
             said = done.stderr.decode("utf-8", "replace").strip()[-2000:]
@@ -77,5 +78,5 @@ class GitCall:
         return done.stdout
 
     async def line(self, *arguments: str, stdin: bytes = b"") -> str:
-        """The one line that it prints."""
+        """Return the one line that it prints."""
         return os.fsdecode((await self.out(*arguments, stdin=stdin)).removesuffix(b"\n"))

@@ -82,18 +82,18 @@ class GitError(Exception):
 
 
 class Confines(Protocol):
-    """What runs the filters that a repository names: see ``tools.commit.confined_filters``."""
+    """Runner of the filters that a repository names: see ``tools.commit.confined_filters``."""
 
     @property
     def variables(self) -> Mapping[str, str]:
-        """What the git has in its environment that runs them."""
+        """Return the variables in the environment of the git that runs the filters."""
 
     def confine(self, command: str) -> str:
-        """The command of a filter, confined. Raises ``OSError``."""
+        """Confine the command of a filter. Raises ``OSError``."""
 
     @property
     def reach(self) -> Reach | None:
-        """What they can write."""
+        """Return what the filters can write."""
 
     def at_work(self) -> AbstractAsyncContextManager[None]:
         """Have all ready for the time that the git runs."""
@@ -108,7 +108,7 @@ async def run_git(
     confines: Confines | None = None,
     ahead: Ahead | None = None,
 ) -> Result:
-    """Run git in the directory ``path`` to its end, whatever its status.
+    """Run git in the directory ``path`` to its end; the caller checks the status.
 
     ``confines`` runs the filters that the repository names, which else are not run; ``ahead`` is
     what was found there just now. Raises ``GitError`` where there is no git, or ``path`` lies in
@@ -142,11 +142,11 @@ async def _beside(path: str, arguments: Sequence[str], *how: Any) -> Result:
 
 
 class Ahead(NamedTuple):
-    """What a git is to know of the place that it is started in, found there at one moment.
+    """The facts for a git on the place that it is started in, found there at one moment.
 
-    ``fault``: why none may be started. ``listing`` are the settings of the ``repository``, where
-    they are remembered from when their files were like ``stamp``; ``apart`` is the working tree of
-    these where that is another one.
+    ``fault``: why git may not be started. ``listing`` are the settings of the ``repository``, where
+    they are remembered from when their files were like ``stamp``; ``apart`` is their working tree
+    where that is another one.
     """
 
     fault: str
@@ -174,8 +174,8 @@ async def look_ahead(path: str, command: str) -> Ahead:
 
 
 class _Looked(NamedTuple):
-    """What a repository names for git to run, and the ``variables`` by which git reads what was
-    looked at, whatever becomes of it meanwhile."""
+    """The programs that a repository names for git to run. By the ``variables`` git reads what was
+    looked at, even if it changes meanwhile."""
 
     named: Mapping[str, str]
     variables: Mapping[str, str]
@@ -217,7 +217,10 @@ async def _in_thread(work: Callable[..., T], *arguments: Any) -> T:
 
 
 def _told(path: str, ahead: Ahead, settings: Sequence[str]) -> list[str]:
-    """How a git begins that is told ``settings``. Raises ``GitError`` where none may be run."""
+    """Build the beginning of a git command with ``settings``.
+
+    Raises ``GitError`` where git may not be run.
+    """
     if ahead.fault:
         raise GitError(ahead.fault)
     return _told_settings(path, settings)
@@ -230,7 +233,7 @@ def _kept(
 
 
 async def programs_named_in(path: str) -> dict[str, str]:
-    """The settings of the repository around ``path`` that name programs, with what they name."""
+    """List the settings of the repository around ``path`` that name programs, with their values."""
     return _named(path, await settings_of_repository(path))
 
 
@@ -249,18 +252,20 @@ def _named(path: str, listing: bytes) -> dict[str, str]:
 
 
 async def settings_of_repository(path: str) -> bytes:
-    """The settings of the repository around ``path``, with those of its worktree alone: as
-    ``config -z --list`` has them, what it includes among it. A person's own are not there.
+    """List the settings of the repository around ``path`` and of its worktree alone.
 
-    Empty outside of any. Raises ``GitError`` where there is no git.
+    They are in the form of ``config -z --list``, with those that it includes. A person's own are
+    not there. Empty outside of any. Raises ``GitError`` where there is no git.
     """
     listed = await _listed(path)
     return listed.stdout if listed.returncode == 0 else b""
 
 
 async def tree_elsewhere(path: str, ahead: Ahead | None = None) -> str | None:
-    """The working tree that settings name for the repository around ``path``, where that is not
-    the one which it lies in. Raises ``GitError``."""
+    """Return the working tree that settings name for the repository around ``path``.
+
+    ``None`` where that is the one which the repository lies in. Raises ``GitError``.
+    """
     ahead = ahead or await look_ahead(path, _LIST)
     if ahead.repository is None or ahead.listing is not None:
         return ahead.apart
@@ -271,15 +276,20 @@ async def tree_elsewhere(path: str, ahead: Ahead | None = None) -> str | None:
 
 
 async def object_bytes(path: str) -> int:
-    """How long the ids of objects are in the repository around ``path``. Raises ``GitError``."""
+    """Return the size in bytes of object ids in the repository around ``path``.
+
+    Raises ``GitError``.
+    """
     listed = await _remembered(path, await look_ahead(path, _LIST))
     said = dict(settings_in(listed.stdout)).get("extensions.objectformat") or ""
     return SHA256_BYTES if said.lower() == "sha256" else SHA1_BYTES
 
 
 async def _remembered(path: str, ahead: Ahead) -> Result:
-    """The settings of the repository that was found, as git lists them or has listed them; or its
-    words."""
+    """List the settings of the repository that was found, from memory or by git.
+
+    Returns git's own failure where it fails.
+    """
     if ahead.repository is None:
         return Result([], 128, b"", NO_REPOSITORY)
     if ahead.listing is not None:
@@ -492,7 +502,7 @@ async def end_group(process: trio.Process) -> None:
 
 
 def asked_of(command: Sequence[str]) -> str:
-    """What git was asked to do, in two words, by its whole command line."""
+    """Return git's command in two words, from its whole command line."""
     words = list(command[3:])
     while words[:1] == ["-c"]:
         del words[:2]

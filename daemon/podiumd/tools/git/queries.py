@@ -1,11 +1,11 @@
-"""What Podium asks of git, as functions over the ``git`` program.
+"""Podium's queries to git, as functions over the ``git`` program.
 
-Git is run with argument lists and an environment of its own: nothing of the caller's ``GIT_*``
-leaks in (a daemon started from a hook would otherwise look at the hook's repository), no prompt
-can come up, and looking never takes the index lock from an agent that commits at that moment. It
-runs no hook, and no program that a repository names (see ``tools.git.settings``).
-Paths are bytes to git and may hold anything but NUL; here they are ``str`` as ``os.fsdecode``
-makes them. How long to wait is the caller's; a cancelled git is ended with what it has started.
+Git is run with argument lists and an environment of its own: none of the caller's ``GIT_*`` leaks
+in (a daemon started from a hook would otherwise look at the hook's repository), no prompt can come
+up, and looking never takes the index lock from an agent that commits at that moment. It runs no
+hook, and no program that a repository names (see ``tools.git.settings``). Paths are bytes to git
+and may hold anything but NUL; here they are ``str`` as ``os.fsdecode`` makes them. The caller
+decides how long to wait; a cancelled git is ended with what it has started.
 
 Every function raises ``GitError`` when git is missing or fails in a way not named in its text.
 """
@@ -59,18 +59,19 @@ _STATUS = ("status", "-z", "--no-renames", "--ignore-submodules=dirty")
 
 
 async def top_level(path: str | os.PathLike[str]) -> str | None:
-    """The real path of the working tree that ``path`` lies in; ``None`` outside of any.
+    """Return the real path of the working tree that ``path`` lies in; ``None`` outside of any.
 
     Git is asked once, for as long as all is as it was then (see ``known_tops``). Raises
-    ``GitError``, also where the settings say that it is one which ``path`` does not lie in.
+    ``GitError``, also where the settings name one which ``path`` does not lie in.
     """
     return (await _top_and_seen(path))[0]
 
 
 class _Recalled(NamedTuple):
-    """What is known of the place ``real``: whether it is ``bare``, and else what was ``kept`` of it
-    and that git has said of that that it is a ``top``. With that comes what a look at the tree goes
-    by."""
+    """Knowledge of the place ``real``: whether it is ``bare``, else what was ``kept`` of it.
+
+    ``is_top``: git has reported that as a ``top``. ``seen`` is what a look at the tree goes by.
+    """
 
     real: str
     bare: bool
@@ -90,7 +91,7 @@ def _recalled(path: str | os.PathLike[str]) -> _Recalled:
 
 
 async def _top_and_seen(path: str | os.PathLike[str]) -> tuple[str | None, Seen | None]:
-    """What ``top_level`` tells, and what a look at that tree goes by where that is known too."""
+    """Return what ``top_level`` does, and what a look at that tree goes by if known."""
     recalled = await _in_thread(_recalled, path)
     real = recalled.real
     if recalled.bare or recalled.is_top:
@@ -115,7 +116,7 @@ async def _asked_top(path: str) -> str | None:
 
 
 async def head(path: str | os.PathLike[str]) -> str | None:
-    """The commit that is checked out; ``None`` on a branch without one."""
+    """Return the commit that is checked out; ``None`` on a branch without one."""
     result = await _git(path, "rev-parse", "--verify", "--quiet", "HEAD^{commit}")
     if result.returncode == 1:
         return None
@@ -123,10 +124,10 @@ async def head(path: str | os.PathLike[str]) -> str | None:
 
 
 async def dirty(path: str | os.PathLike[str]) -> list[str]:
-    """The paths that differ from ``HEAD``, from the tree's top: changed, staged, conflicted and
-    untracked ones (an untracked directory as one, with ``/`` at its end), ignored ones not.
+    """List the paths that differ from ``HEAD``, from the tree's top.
 
-    A submodule counts as changed where its own files are.
+    These are changed, staged, conflicted and untracked ones (an untracked directory as one, with
+    ``/`` at its end), but not ignored ones. A submodule counts as changed where its own files are.
     """
     top, seen = await _top_and_seen(path)
     # An entry is two letters, a blank, the path. Without renames each has one path.
@@ -138,16 +139,21 @@ async def dirty(path: str | os.PathLike[str]) -> list[str]:
 
 
 async def uncommitted(path: str | os.PathLike[str]) -> tuple[dict[str, str], int]:
-    """Each path that differs from ``HEAD``, from the tree's top, with a digest of its content, and
-    how many more there are than ``MOST_UNCOMMITTED``. A submodule counts where its files do."""
+    """Digest the content of each path that differs from ``HEAD``, by path from the tree's top.
+
+    Returns with it how many more there are than ``MOST_UNCOMMITTED``. A submodule counts where its
+    files do.
+    """
     found = await look(path)
     return ({}, 0) if found is None else (found.uncommitted, found.more)
 
 
 class Look(NamedTuple):
-    """A working tree: its ``top``, the commit that is checked out, and what ``uncommitted``
-    tells. ``passed_over`` is what git passes over there (see the module of that name), where that
-    was asked for."""
+    """A working tree: its ``top``, the commit that is checked out, and its ``uncommitted`` files.
+
+    ``passed_over`` is what git passes over there (see the module of that name), where that was
+    asked for.
+    """
 
     top: str
     head: str | None
@@ -179,8 +185,10 @@ async def look(path: str | os.PathLike[str], *, passed_over: bool = False) -> Lo
 async def commits_since(
     path: str | os.PathLike[str], now: str, before: str | None, tips: Sequence[str] = ()
 ) -> int:
-    """How many commits ``now`` has that neither ``before`` nor the ``tips`` had; where one of them
-    is not there any more as many as 1, unless ``now`` is ``before``."""
+    """Count the commits of ``now`` that neither ``before`` nor the ``tips`` had.
+
+    Where one of them is missing the count is at most 1, and 0 if ``now`` is ``before``.
+    """
     if before == now:
         return 0
     known = [f"^{_commit(one)}" for one in (*([before] if before else []), *tips)]
@@ -193,8 +201,10 @@ async def commits_since(
 
 
 async def other_tips(path: str | os.PathLike[str], head: str | None) -> list[str]:
-    """What the branches, tags and other refs point to that ``head`` does not have: the newest.
-    None where git refuses to say, as of a ref to what is not there."""
+    """List the newest commits of branches, tags and other refs that ``head`` does not have.
+
+    The list is empty where git refuses to answer, as for a ref to a missing object.
+    """
     beyond = [f"--no-merged={_commit(head)}"] if head is not None else []
     told = ("for-each-ref", f"--count={MOST_TIPS}", "--sort=-creatordate", *beyond)
     listed = await _git(path, *told, "--format=%(objectname)")
@@ -202,21 +212,21 @@ async def other_tips(path: str | os.PathLike[str], head: str | None) -> list[str
 
 
 async def tree_digest(path: str | os.PathLike[str]) -> str:
-    """The digest of ``tree_mark``; empty outside git."""
+    """Return the digest of ``tree_mark``; empty outside git."""
     mark = await tree_mark(path)
     return "" if mark is None else mark[1]
 
 
 async def tree_mark(path: str | os.PathLike[str]) -> tuple[str | None, str] | None:
-    """The commit that is checked out, and a digest of it, the index and the files that differ from
-    it, untracked ones too. ``None`` outside git.
+    """Return the commit that is checked out, and a digest of the tree; ``None`` outside git.
 
-    Equal digests mean an unchanged tree: times do not count, ignored files do not, and contents
-    do, in nested repositories as well. To stay cheap,
-    contents count up to a total (see ``tree``); of larger or later files size and time stand in.
-    It takes one git, another where the top of the tree is not known yet, and one where the index
-    has changed; some more, once, where files are in the index that have changed since the first
-    look (see ``honest_index``).
+    The digest covers the commit, the index and the files that differ from it, untracked ones too.
+    Equal digests mean an unchanged tree: times do not count, ignored files do not, and contents do,
+    in nested repositories as well. To stay cheap, contents count up to a total (see
+    ``content_digest``); for larger or later files size and time stand in. It takes one git, another
+    where the top of the tree is not known yet, and one where the index has changed; some more,
+    once, where files are in the index that have changed since the first look (see
+    ``honest_index``).
     """
     top, seen = await _top_and_seen(path)
     return None if top is None else await _mark(top, seen, _MAX_NESTING)
@@ -241,8 +251,10 @@ async def _mark(top: str, seen: Seen | None, depth: int) -> tuple[str | None, st
 
 
 async def _dirty_submodules(top: str, links: Sequence[bytes], depth: int) -> list[bytes]:
-    """The submodules with changes of their own, of those that the index at ``top`` has. Git itself
-    does not look into them for us: it would run what their settings name."""
+    """List the submodules in the index at ``top`` that have changes of their own.
+
+    Git itself does not look into them for us: it would run what their settings name.
+    """
     if depth == 0:
         return []
     found = []
@@ -254,8 +266,10 @@ async def _dirty_submodules(top: str, links: Sequence[bytes], depth: int) -> lis
 
 
 async def submodules(top: str) -> list[tuple[bytes, str]]:
-    """The submodules of a working tree that are checked out, by name and directory; those of the
-    first few hundred that it has. Raises ``GitError``."""
+    """List the submodules that are checked out in a working tree, by name and directory.
+
+    Only the first few hundred are looked at. Raises ``GitError``.
+    """
     return await _checked_out(top, await links_of(GitCall(_real(top), _NO_LOCKS)))
 
 
@@ -271,7 +285,7 @@ async def _checked_out(top: str, links: Sequence[bytes]) -> list[tuple[bytes, st
 
 
 async def listed_files(path: str | os.PathLike[str], most: int) -> tuple[list[str], bool] | None:
-    """The files below ``path`` that are tracked, or neither tracked nor ignored, from there.
+    """List the files below ``path`` that are tracked, or neither tracked nor ignored, from there.
 
     At most ``most`` of them, and whether those are all; ``None`` outside git. Links are listed
     under their own names.
@@ -287,7 +301,7 @@ async def listed_files(path: str | os.PathLike[str], most: int) -> tuple[list[st
 
 
 async def worktree_exists(repo: str, directory: str, branch: str) -> bool:
-    """Whether ``directory`` is a complete worktree of ``repo`` with ``branch`` checked out."""
+    """Return whether ``directory`` is a complete worktree of ``repo`` on ``branch``."""
     if not await is_worktree(repo, directory):
         return False
     result = await _git(directory, "symbolic-ref", "--quiet", "HEAD")
@@ -295,7 +309,7 @@ async def worktree_exists(repo: str, directory: str, branch: str) -> bool:
 
 
 async def is_worktree(repo: str, directory: str) -> bool:
-    """Whether ``directory`` is a complete worktree of ``repo``, whatever is checked out there."""
+    """Return whether ``directory`` is a complete worktree of ``repo``, on any branch or commit."""
     if _state(directory) != "complete":
         return False
     if await top_level(directory) != _real(directory):
@@ -344,7 +358,8 @@ async def add_worktree(repo: str, directory: str, branch: str, *, marker: str = 
     try:
         done = await _git(target, "reset", "--quiet", "--hard", marker=marker)
     finally:
-        # What fails cleans up after itself, as git does; what is killed leaves it to the next look.
+        # A failed command cleans up after itself, as git does; a killed one leaves it to the next
+        # look.
         if done is None or done.returncode > 0:
             with (
                 trio.CancelScope(shield=True, deadline=trio.current_time() + _UNDOING_SECONDS),
@@ -356,7 +371,7 @@ async def add_worktree(repo: str, directory: str, branch: str, *, marker: str = 
 
 
 async def branch_exists(repo: str, branch: str) -> bool:
-    """Whether ``repo`` has the local ``branch``."""
+    """Return whether ``repo`` has the local ``branch``."""
     found = await _git(repo, "show-ref", "--verify", "--quiet", f"refs/heads/{branch}")
     return found.returncode == 0
 
@@ -383,15 +398,15 @@ async def remove_worktree(
 
 
 async def _require_committed(worktree: str) -> None:
-    """Raises ``GitError`` where a worktree holds what would be lost with it."""
+    """Refuse a worktree that holds work which would be lost with it. Raises ``GitError``."""
     if await submodules(worktree):
         raise GitError(f"'{worktree}' contains submodules that are checked out, and is kept")
     if await dirty(worktree):
         raise GitError(f"'{worktree}' contains modified or untracked files, and is kept")
 
 
-# A look is given up when its time is over, also while a file system does not answer. What the
-# thread has begun to read it reads to the end of the piece.
+# A look is given up when its time is over, also while a file system does not answer. The thread
+# reads what it has begun to the end of the piece.
 _in_thread = functools.partial(trio.to_thread.run_sync, abandon_on_cancel=True)
 
 
@@ -403,8 +418,10 @@ async def _git(path: str | os.PathLike[str], *arguments: str, marker: str = "") 
 async def _status(
     top: str | os.PathLike[str], *arguments: str, seen: Seen | None = None
 ) -> tuple[bytes, list[bytes]]:
-    """What ``status`` says of a tree, from what was ``seen`` there just now, and the names of the
-    submodules in its index."""
+    """Return the ``status`` of a tree, and the names of the submodules in its index.
+
+    It goes by what was ``seen`` there just now.
+    """
     call = GitCall(_real(top) if seen is None else os.fspath(top), _NO_LOCKS)
     if seen is None:
         seen = await _in_thread(seen_at, call)
@@ -415,12 +432,11 @@ async def _status(
 async def _head_and_status(
     top: str, seen: Seen | None, *more: str
 ) -> tuple[str | None, bytes, list[bytes]]:
-    """The commit that is checked out, the entries of ``status --porcelain=v2``, and the submodules
-    in the index."""
+    """Return the commit, ``status --porcelain=v2`` entries, and the submodules in the index."""
     told = ("--porcelain=v2", "--untracked-files=all", "--branch", "--no-ahead-behind", *more)
     output, links = await _status(top, *told, seen=seen)
     commit, begin = None, 0
-    while output.startswith(b"# ", begin):  # what is said of all: its entries follow
+    while output.startswith(b"# ", begin):  # lines about all: the entries follow
         line, _, _ = output[begin : begin + _NAME_BYTES].partition(b"\0")
         if line.startswith(_OID) and line != _OID + b"(initial)":
             commit = line.removeprefix(_OID).decode()
@@ -441,17 +457,17 @@ def _failed(result: Result) -> GitError:
 
 
 def _line(output: bytes) -> bytes:
-    """One line of output without its end; a path may itself end with a newline."""
+    """Return one line of output without its end; a path may itself end with a newline."""
     return output.removesuffix(b"\n")
 
 
 def entries(output: bytes) -> list[bytes]:
-    """What stands between NUL bytes, where git was asked for them (``-z``)."""
+    """Split output at NUL bytes, where git was asked for them (``-z``)."""
     return [entry for entry in output.split(b"\0") if entry]
 
 
 def _path_in_v2(entry: bytes) -> bytes:
-    """The path in an entry of ``status --porcelain=v2`` (the format is in git-status(1))."""
+    """Parse the path in an entry of ``status --porcelain=v2`` (the format is in git-status(1))."""
     fields_before = {b"1": 8, b"u": 10, b"?": 1}[entry[:1]]
     return entry.split(b" ", fields_before)[fields_before]
 
@@ -473,8 +489,11 @@ def _real(path: str | os.PathLike[str]) -> str:
 
 
 def _state(directory: str) -> Literal["missing", "half-made", "complete", "other"]:
-    """What is at the place of a worktree. While git makes one it is locked, and the lock says
-    ``initializing``; a git that was killed at it leaves that lock."""
+    """Return the state of a worktree's place.
+
+    While git makes a worktree it is locked, with the reason ``initializing``; a git that was killed
+    at it leaves that lock.
+    """
     if not os.path.lexists(directory):
         return "missing"
     try:

@@ -1,4 +1,4 @@
-"""Where no git of ours is run, and what one waits at that does not end. All functions block."""
+"""The places where no git of ours is run, and the files at which one waits. All functions block."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ BARE: Final = "cannot use bare repository"
 
 
 def fault_at(path: str, command: str, repository: Repository | None) -> str:
-    """Why no git may be run there, in the ``repository`` around it; else nothing."""
+    """Return why git may not be run there, in the ``repository`` around it; else nothing."""
     bare = bare_above(path)
     if bare is not None:
         return f"{BARE} '{bare}': it holds HEAD, objects and refs without a '.git'"
@@ -33,7 +33,7 @@ def fault_at(path: str, command: str, repository: Repository | None) -> str:
 
 
 def waits_at(path: str, command: str) -> str | None:
-    """What a git that does not end waits at."""
+    """Find the file at which a git that does not end waits."""
     found = waiting_below(path) if reads_tree(command) else None
     repository = None if found else repository_at(path)
     if repository is None:
@@ -42,7 +42,7 @@ def waits_at(path: str, command: str) -> str | None:
 
 
 def bare_above(path: str) -> str | None:
-    """The directory that git would take for a repository itself, going up from ``path``.
+    """Find the directory that git would take for a repository itself, going up from ``path``.
 
     Git from 2.38 on refuses it by ``safe.bareRepository``; older ones do not know that.
     """

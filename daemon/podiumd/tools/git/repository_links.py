@@ -1,4 +1,4 @@
-"""What stands in a git repository and is neither a file nor a directory, or is a repository itself.
+"""The odd entries of a git repository: neither files nor directories, or repositories themselves.
 
 Git writes through links: one in the place of a log or an index has it write wherever the link
 leads, outside of the sandbox that the link was made in. From a pipe it would read for ever. And in
@@ -17,11 +17,11 @@ from podiumd.tools.files.plain_file import MOST_LINK_BYTES, read_plain
 from podiumd.tools.git.waits import would_wait
 
 _HEAPS = frozenset(("lfs", "annex"))
-"""Of a repository itself, large and written to by content alone: a link there leads nothing of
-meaning elsewhere. There are as many directories as files, so what is new there alone is looked
-at, as among objects."""
+"""Directories of a repository itself, large and written to by content alone: a link there leads
+nothing of meaning elsewhere. There are as many directories as files, so what is new there alone is
+looked at, as among objects."""
 _TURNS = ("config", "hooks", "branches", "remotes")
-"""What turns a harmless repository into another, beside what its directory itself tells of."""
+"""Entries that turn a harmless repository into another, beside what its directory itself shows."""
 _OBJECTS = "objects"
 _LAYOUT = ("HEAD", "objects", "refs")
 _TICK_NS = 2_000_000_000  # what clock and file system may differ by
@@ -44,9 +44,12 @@ class Odd(NamedTuple):
 def odd_entries(
     repositories: Iterable[str], since: int | None = None, heaps: Collection[str] = _HEAPS
 ) -> Odd:
-    """What is odd in these directories. Blocks. Objects are looked at for what came to them after
-    ``since``, the time of a clock in nanoseconds, alone: there are many. So are ``heaps`` where
-    they lie in a repository itself, for repositories; by that name anything may lie deeper."""
+    """List what is odd in these directories. Blocks.
+
+    Objects are looked at for what came to them after ``since``, the time of a clock in nanoseconds,
+    alone: there are many. So are ``heaps`` where they lie in a repository itself, for repositories;
+    by that name anything may lie deeper.
+    """
     found, shut, inner = set[str](), set[str](), set[str]()
     own = frozenset(repositories)
     left = [(path, False) for path in own]
@@ -74,8 +77,10 @@ def odd_entries(
 
 
 def all_within(repository: str) -> Odd:
-    """What is odd anywhere in a repository that nobody had before: among its objects too, and in
-    its heaps. What it keeps of worktrees of its own is not, nor what a link leads to. Blocks."""
+    """Find the odd entries anywhere in a new repository: among its objects and heaps too. Blocks.
+
+    Its records of its own worktrees are not odd, nor what a link leads to.
+    """
     if os.path.islink(repository):  # noqa: PTH114 - one that cannot be looked at is none
         return Odd()
     odd = odd_entries([repository], since=0, heaps=())
@@ -84,7 +89,7 @@ def all_within(repository: str) -> Odd:
 
 
 def _inner(names: set[str], directory: str, own: Collection[str] = ()) -> set[str]:
-    """The repositories that a directory with these names has and is."""
+    """Return the repositories that a directory with these names has and is."""
     found = {f"{directory}/.git"} if ".git" in names else set[str]()
     laid_out = names.issuperset(("HEAD", "commondir")) or names.issuperset(_LAYOUT)
     if laid_out and directory not in own and not directory.endswith("/.git"):
@@ -93,10 +98,12 @@ def _inner(names: set[str], directory: str, own: Collection[str] = ()) -> set[st
 
 
 def _among_objects(objects: str, since: int, shut: set[str], inner: set[str]) -> set[str]:
-    """What git would wait at among its objects, and the links that are newer than ``since``: two
-    directories deep it reads by name. Repositories that are as new, at any depth, are ``inner``
-    ones. A directory in which nothing is new is not looked into; the time of a change is the
-    kernel's, which nothing in a sandbox can set."""
+    """Find what git would wait at among its objects, and the links newer than ``since``.
+
+    Git reads two directories deep by name. Repositories that are as new, at any depth, are added to
+    ``inner``. A directory in which nothing is new is not looked into; the time of a change is the
+    kernel's, which nothing in a sandbox can set.
+    """
     found = set[str]()
     left = [(objects, 0)]
     while left:
@@ -125,7 +132,7 @@ def _among_objects(objects: str, since: int, shut: set[str], inner: set[str]) ->
 
 
 def _is_new(repository: str, since: int) -> bool:
-    """Whether a repository is newer than ``since``, or what it runs may be."""
+    """Return whether a repository is newer than ``since``, or what it runs may be."""
     mark = repository if repository.endswith("/.git") else f"{repository}/HEAD"
     places = (f"{repository}/{name}" for name in _TURNS)
     there = (path for path in places if os.path.lexists(path))
@@ -133,12 +140,12 @@ def _is_new(repository: str, since: int) -> bool:
 
 
 def _has_below(directory: str) -> bool:
-    """Whether there may be directories in it, which do not show in its own time."""
+    """Return whether there may be directories in it, which do not show in its own time."""
     return status_of(directory).st_nlink != _ALONE
 
 
 def leads_home(tree: str) -> bool:
-    """Whether what is kept of a worktree belongs to the repository that it lies in. Blocks."""
+    """Return whether a worktree's record belongs to the repository that it lies in. Blocks."""
     try:
         named = os.fsdecode(read_plain(f"{tree}/commondir", MOST_LINK_BYTES).rstrip(b"\n"))
         return Path(os.path.realpath(Path(tree, named))) == Path(tree).parents[1]

@@ -20,7 +20,7 @@ SETTINGS: Final = (
     "core.hooksPath=/dev/null",
     "core.fsmonitor=false",
     "core.ignoreStat=false",  # with it git marks what it writes as not to be looked at
-    "core.untrackedCache=false",  # which is in the index, and tells what somebody wrote there
+    "core.untrackedCache=false",  # which is in the index, and repeats what another wrote there
     # With it a sparse checkout passes over the files that are there although it need not have them.
     "sparse.expectFilesOutsideOfPatterns=false",
     "core.quotePath=false",
@@ -40,7 +40,7 @@ _VARIABLES: Final = {
     "GIT_PAGER": "cat",
     "GIT_ASKPASS": "",
     "GIT_NO_LAZY_FETCH": "1",
-    "GIT_NO_REPLACE_OBJECTS": "1",  # a commit is told as it is, whatever stands in for it
+    "GIT_NO_REPLACE_OBJECTS": "1",  # a commit is shown as it is, whatever stands in for it
     "GIT_GRAFT_FILE": f"{os.devnull}/none",  # of one that is there git says that it is old
     "GIT_ALLOW_PROTOCOL": "",  # none: nothing of ours fetches
     "LC_ALL": "C",
@@ -89,13 +89,15 @@ Confine = Callable[[str], str]
 
 
 def git_environment(environ: Mapping[str, str]) -> dict[str, str]:
-    """The variables of a git of ours: nothing of the caller's ``GIT_*`` is among them."""
+    """Build the variables of a git of ours, without the caller's ``GIT_*``."""
     return plain_environment(environ) | _VARIABLES
 
 
 def too_old(version: str) -> str:
-    """Why this git is too old for what an agent may lay out, by what it says of its version; empty
-    where it is not, or says nothing that is known."""
+    """Return why this git is too old for what an agent may lay out; else empty.
+
+    ``version`` is git's own output; empty also where that is not understood.
+    """
     found = _VERSION.match(version)
     if found is None or (int(found[1]), int(found[2])) >= SAFE_SINCE:
         return ""
@@ -103,7 +105,7 @@ def too_old(version: str) -> str:
 
 
 def runs_nothing(arguments: Sequence[str]) -> bool:
-    """Whether a command of git runs no program, whatever the settings."""
+    """Return whether a command of git runs no program under any settings."""
     name, *options = arguments
     if name == "cat-file":
         return not {"--filters", "--textconv"} & set(options)
@@ -121,32 +123,38 @@ def runs_nothing(arguments: Sequence[str]) -> bool:
 
 
 def filters_nothing(arguments: Sequence[str]) -> bool:
-    """Whether a command of git starts no filter, though it may run other programs."""
+    """Return whether a command of git starts no filter, though it may run other programs."""
     return arguments[0] in _FILTER_NOTHING
 
 
 def writes(arguments: Sequence[str]) -> bool:
-    """Whether a command of git may write more than its index."""
+    """Return whether a command of git may write more than its index."""
     return arguments[0] not in _LOOK | _WRITE_INDEX
 
 
 def keeps_place(arguments: Sequence[str]) -> bool:
-    """Whether a command of git writes down where what worktrees share lies: it must be told the
-    truth, and gets its settings from there."""
+    """Return whether a command of git records the place that worktrees share.
+
+    It must get the true place, and gets its settings from there.
+    """
     return list(arguments[:2]) == ["worktree", "add"]
 
 
 def within(arguments: Sequence[str]) -> list[str]:
-    """A command of git that does not look for changes in submodules: git would by a git of its
-    own, which runs what their settings name."""
+    """Keep a command of git from looking for changes in submodules.
+
+    Git would look by a git of its own, which runs what their settings name.
+    """
     name, *options = arguments
     told = any(option.startswith("--ignore-submodules") for option in options)
     return [name, *[_WITHIN] * (name in _INTO_SUBMODULES and not told), *options]
 
 
 def named_programs(listing: bytes) -> dict[str, str]:
-    """The settings that name a program, of those of a repository as ``config -z --list`` has
-    them; one without a program in it names none."""
+    """Parse a repository's settings that name a program, in the form of ``config -z --list``.
+
+    A setting without a program in it names none.
+    """
     found = {}
     for entry in listing.split(b"\0"):
         key, _, value = entry.decode("utf-8", "surrogateescape").partition("\n")
@@ -156,8 +164,10 @@ def named_programs(listing: bytes) -> dict[str, str]:
 
 
 def cut_short(listing: bytes) -> str | None:
-    """The first name in such a listing that is none in full: git ends it at a NUL byte, and what
-    the setting is really called is not known."""
+    """Find the first name in such a listing that is cut short.
+
+    Git ends it at a NUL byte, so the setting's real name is not known.
+    """
     keys = (
         entry.decode("utf-8", "surrogateescape").partition("\n")[0]
         for entry in listing.split(b"\0")
@@ -166,18 +176,21 @@ def cut_short(listing: bytes) -> str | None:
 
 
 def names_program(key: str) -> bool:
-    """Whether a setting of that name names a program."""
+    """Return whether a setting of that name names a program."""
     return bool(_FILTER.fullmatch(key) or _PROGRAM.fullmatch(key))
 
 
 def names_filter(named: Mapping[str, str]) -> bool:
-    """Whether a filter is among the programs that a repository names."""
+    """Return whether a filter is among the programs that a repository names."""
     return any(_FILTER.fullmatch(key) for key in named)
 
 
 def _only_looks(arguments: Sequence[str]) -> bool:
-    """Whether a command of git reads files only to see whether they are as they were: so does one
-    that is told what to put into an index, with what may have changed since in the same moment."""
+    """Return whether a command of git reads files only to compare them.
+
+    So does one that enters given entries into an index, for files that may have changed in the same
+    moment.
+    """
     name, *options = arguments
     return name in _LOOK or (name == "update-index" and "--index-info" in options)
 
@@ -185,10 +198,10 @@ def _only_looks(arguments: Sequence[str]) -> bool:
 def kept_from(
     named: Mapping[str, str], arguments: Sequence[str], confine: Confine | None = None
 ) -> list[str]:
-    """The settings that keep a command of git from running what a repository has ``named``.
+    """Build settings that keep a command of git from running what a repository has ``named``.
 
-    With ``confine`` filters run where that says. Else one that only looks sees files without
-    them, and one that writes fails at a file that needs one: nothing goes by unfiltered.
+    With ``confine`` filters run as that returns them. Else a command that only looks sees files
+    without them, and one that writes fails at a file that needs one: nothing goes by unfiltered.
     """
     settings = []
     for key, value in named.items():

@@ -1,4 +1,4 @@
-"""What git reads in a tree by itself, and would wait at for ever where it is no file.
+"""The files that git reads in a tree by itself; at a pipe in their place it waits for ever.
 
 A pipe by such a name can be made by any command.
 """
@@ -26,7 +26,7 @@ MOST_PLACES: Final = 100
 """Where the objects of one repository are, and those that it has of others, that are looked at: of
 those that there are."""
 MOST_NAMED: Final = 10_000
-"""What is said to be such a place, whether it is there or not."""
+"""Names given as such a place, whether it is there or not."""
 _READ_THERE: Final = re.compile(r"objects|[0-9a-f]{2}|pack|info|commit-graphs|multi-pack-index\.d")
 """Directories in which git reads objects, or finds those; a link of another name leads it nowhere,
 and be it to the root of all."""
@@ -47,13 +47,15 @@ _READ_NO_TREE: Final = frozenset(
 
 
 def reads_tree(command: str) -> bool:
-    """Whether a command of git looks at what it reads in a tree by itself."""
+    """Return whether a command of git looks at what it reads in a tree by itself."""
     return command not in _READ_NO_TREE
 
 
 def would_wait(path: str | os.PathLike[str]) -> bool:
-    """Whether reading this does not end, or need not: a pipe, a device, a link to one. The null
-    device ends at once: a link to it is how one is kept empty."""
+    """Return whether reading this does not end, or need not: a pipe, a device, a link to one.
+
+    The null device ends at once: a link to it is the usual way to keep a file empty.
+    """
     try:
         status = os.stat(path)  # noqa: PTH116 - often
         mode = status.st_mode
@@ -65,8 +67,11 @@ def would_wait(path: str | os.PathLike[str]) -> bool:
 
 
 def waiting_above(path: str) -> str | None:
-    """What git would wait at from ``path`` up to the top of its working tree; what a command leaves
-    deeper is found after it, all else where a git does not end: see ``waiting_below``."""
+    """Find what git would wait at from ``path`` up to the top of its working tree.
+
+    A file that a command leaves deeper is found after the command, all others where a git does not
+    end: see ``waiting_below``.
+    """
     for directory in upwards(path):
         for name in _READ_ORDERED:
             if would_wait(f"{directory}/{name}"):
@@ -77,7 +82,10 @@ def waiting_above(path: str) -> str | None:
 
 
 def waiting_below(path: str) -> str | None:
-    """What a git in ``path`` waits at, anywhere in its working tree. Blocks; changes no rights."""
+    """Find what a git in ``path`` waits at, anywhere in its working tree.
+
+    Blocks; changes no rights.
+    """
     top = next((one for one in (Path(path), *Path(path).parents) if _has_git(one)), Path(path))
     for looked, (directory, below, names) in enumerate(walk(top)):
         if looked == MOST_DIRECTORIES:
@@ -91,8 +99,10 @@ def waiting_below(path: str) -> str | None:
 
 
 def waiting_within(repositories: Iterable[str]) -> str | None:
-    """What a git waits at of what it keeps itself, in directories of repositories: objects above
-    all, where nobody else looks, also those that are elsewhere. Blocks; changes no rights."""
+    """Find what a git waits at in directories of repositories. Blocks; changes no rights.
+
+    These are objects above all, where no other check looks, also those that are elsewhere.
+    """
     own = list(repositories)
     looked, named, seen = 0, 0, set[tuple[tuple[int, int], int]]()
     left = deque((path, _ANY_DEPTH) for path in own)
@@ -120,7 +130,8 @@ def waiting_within(repositories: Iterable[str]) -> str | None:
 
 
 def _directory(path: str) -> tuple[int, int] | None:
-    """Which directory that is, by whatever name; ``None`` where there is none or it is shut."""
+    """Return the identity of a directory under any name; ``None`` where there is none or it is
+    shut."""
     try:
         status = Path(path).stat()
     except OSError:
@@ -129,9 +140,11 @@ def _directory(path: str) -> tuple[int, int] | None:
 
 
 def _objects_elsewhere(path: str) -> Iterator[tuple[str, int]]:
-    """The directories of objects to which what stands among objects leads git, a link, or a list of
-    alternates, and how many levels of it git reads: one that stands for some of the objects may
-    lead to the root of all."""
+    """Yield the directories to which git is led from among objects, and how many levels it reads.
+
+    It is led by a link, or by a list of alternates: one that stands for some of the objects may
+    lead to the root of all.
+    """
     if path.endswith("/info/alternates"):
         try:
             listed = read_plain(path, _MOST_LISTED_BYTES, links=True)
@@ -145,8 +158,11 @@ def _objects_elsewhere(path: str) -> Iterator[tuple[str, int]]:
 
 
 def _named(listed: bytes) -> Iterator[bytes]:
-    """The paths of a list as git reads it: up to a NUL, one a line; in quotes, if nothing in these
-    is wrong, letters may stand for others, and the next path begins one byte behind them."""
+    """Yield the paths of a list as git reads it: up to a NUL, one a line.
+
+    In quotes, if nothing in these is wrong, letters may stand for others, and the next path begins
+    one byte behind them.
+    """
     listed = listed.partition(b"\0")[0]
     place = 0
     while place < len(listed):

@@ -1,8 +1,8 @@
-"""What a command has written where a worktree, made while it ran, is kept in its repository.
+"""Corrects what a command has written where a repository keeps a worktree made while it ran.
 
-Those that there were it cannot write. In a new one ``commondir`` says where all worktrees keep
-their settings and hooks, and ``config.worktree`` what holds for it alone: git runs what
-these lead to.
+The records of existing worktrees it cannot write. In a new one ``commondir`` names where all
+worktrees keep their settings and hooks, and ``config.worktree`` holds settings for it alone: git
+runs what these lead to.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _NEW: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXE
 
 
 def kept_trees(repositories: Iterable[str]) -> Iterator[str]:
-    """Where repositories keep what is a worktree's own. Blocks."""
+    """Yield the directories where repositories keep their records of worktrees. Blocks."""
     for repository in repositories:
         with suppress(OSError):
             for entry in entries_of(f"{repository}/worktrees"):

@@ -1,9 +1,8 @@
-"""What is left of a worktree that git was stopped at while it made it: removed, never with work.
+"""The remains of a worktree that git was stopped at while it made it: removed, never with work.
 
 Git that is asked to stop cleans up after itself, but for the branch. Git that was killed, or that
-was killed while it cleaned up, leaves files: whole ones of the commit, and of what it was at when
-it was killed, an empty one. Whatever else is there somebody has put there, and then all of it
-stays.
+was killed while it cleaned up, leaves files: whole ones of the commit, and an empty one where it
+was when it was killed. Any other file was put there by another party, and then all of it stays.
 """
 
 from __future__ import annotations
@@ -24,9 +23,9 @@ _NAMED = 3
 
 
 def is_unfinished(directory: str) -> bool:
-    """Whether a directory, if it was to be a worktree, is one that git has not finished.
+    """Return whether git has not finished a directory that was to be a worktree.
 
-    While git makes one it holds a lock that says so; a git that was killed at it leaves that
+    While git makes one it holds a lock with that reason; a git that was killed at it leaves that
     lock. The link to git's own record of the worktree is gone, or leads nowhere, where git was
     killed as it cleaned up. Looks at three files at most.
     """
@@ -83,10 +82,12 @@ async def _commit_of(git: GitCall, name: str) -> str | None:
 
 
 async def _added(git: GitCall, directory: str, commit: str) -> list[str]:
-    """The files in ``directory`` that are not as git writes them for ``commit``; those that it did
-    not come to are no matter."""
+    """List the files in ``directory`` that differ from what git writes for ``commit``.
+
+    Files that git did not come to do not matter.
+    """
     with tempfile.TemporaryDirectory(prefix=INDEX_PLACE) as scratch:
-        # Of its own: a git that was killed leaves a locked index, or none.
+        # With its own index: a git that was killed leaves a locked one, or none.
         index = str(Path(scratch, "index"))
         # Not by GIT_DIR, with which git takes any directory for a repository.
         there = git.with_environment(GIT_WORK_TREE=directory, GIT_INDEX_FILE=index)

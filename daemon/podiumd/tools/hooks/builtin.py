@@ -30,7 +30,7 @@ _MOST_KEPT: Final = 1000
 
 
 class Moment(msgspec.Struct, frozen=True, kw_only=True):
-    """Where the conversation stands. ``context`` has every declared key, in declared order;
+    """The state of the conversation. ``context`` has every declared key, in declared order;
     ``required`` are the keys without which no edge leads out of the phase."""
 
     phase: str
@@ -40,10 +40,10 @@ class Moment(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def run_builtin(argv: Sequence[str], moment: Moment) -> HookResult:
-    """Run one of them; ``argv[0]`` begins with ``PREFIX``.
+    """Run a built-in check; ``argv[0]`` begins with ``PREFIX``.
 
-    One that nobody knows has failed, and decides nothing. Raises ``OSError`` where the disk is too
-    full for what is to be written.
+    An unknown one has failed, and decides nothing. Raises ``OSError`` where the disk is too full
+    for what is to be written.
     """
     check = _CHECKS.get(argv[0])
     if check is None:
@@ -109,7 +109,7 @@ def _write_one(path: str, moment: Moment) -> None:
     workspace = Workspace(moment.working_directory)
     if plain.is_absolute() or ".." in plain.parts or workspace.locate(path) != f"{plain}":
         raise Refused(f"'{path}' is no plain path below the working directory")
-    # What a crash has left of an earlier attempt goes with this look.
+    # The leftover of a crash in an earlier attempt goes with this look.
     planned = hashlib.sha256(data).hexdigest()
     if workspace.look(path, before=None, planned=planned) == "planned":
         return
@@ -120,7 +120,7 @@ def _write_one(path: str, moment: Moment) -> None:
 
 
 def _rendered(path: PurePosixPath, moment: Moment) -> tuple[bytes, Callable[[bytes], bool]]:
-    """The document, and what tells whether there is an earlier one of ours."""
+    """Render the document, and return a test for an earlier one of ours."""
     if path.suffix == ".json":
         ours = partial(document.is_json_of, context=moment.context)
         return document.as_json(moment.phase, moment.context), ours
@@ -131,7 +131,7 @@ def _rendered(path: PurePosixPath, moment: Moment) -> tuple[bytes, Callable[[byt
 
 
 def _keep(workspace: Workspace, path: PurePosixPath, data: bytes) -> None:
-    """Keep what somebody else wrote in the document's place beside it, once."""
+    """Keep another party's file in the document's place beside it, once."""
     digest = hashlib.sha256(data).hexdigest()
     for number in range(1, _MOST_KEPT):
         more = "before" if number == 1 else f"before-{number}"

@@ -1,4 +1,4 @@
-"""What a conversation has found out, as documents for programs (JSON) and for people (Markdown).
+"""The findings of a conversation, as documents for programs (JSON) and for people (Markdown).
 
 Pure: a phase and its context become text.
 """
@@ -20,13 +20,13 @@ _DEEPEST: Final = 8
 
 
 def as_json(phase: str, context: Mapping[str, Any]) -> bytes:
-    """The phase and every key, in the order of ``context``, pretty, as UTF-8."""
+    """Render the phase and every key, in the order of ``context``, indented, as UTF-8."""
     text = json.dumps({"phase": phase, **context}, ensure_ascii=False, indent=2)
     return f"{text}\n".encode("utf-8", "replace")
 
 
 def as_markdown(title: str, phase: str, context: Mapping[str, Any]) -> bytes:
-    """The same for people: one heading a key, lists and objects as nested lists and tables."""
+    """Render it for people: a heading a key, lists and objects as nested lists and tables."""
     parts = [f"{WRITTEN_BY} in phase {phase}; it is written again as the talk goes on. -->"]
     parts.append(f"# {heading(title)}")
     for key, value in context.items():
@@ -35,7 +35,7 @@ def as_markdown(title: str, phase: str, context: Mapping[str, Any]) -> bytes:
 
 
 def is_json_of(data: bytes, context: Mapping[str, Any]) -> bool:
-    """Whether ``as_json`` can have made this, of these keys."""
+    """Return whether ``as_json`` can have made this, from these keys."""
     try:
         found = json.loads(data)
     except (ValueError, RecursionError):
@@ -44,18 +44,18 @@ def is_json_of(data: bytes, context: Mapping[str, Any]) -> bool:
 
 
 def is_markdown(data: bytes) -> bool:
-    """Whether ``as_markdown`` can have made this."""
+    """Return whether ``as_markdown`` can have made this."""
     return data.startswith(WRITTEN_BY.encode())
 
 
 def heading(name: str) -> str:
-    """A name as people read it: ``goal_summary`` is "Goal summary"."""
+    """Format a name for people: ``goal_summary`` is "Goal summary"."""
     words = " ".join(name.replace("_", " ").replace("-", " ").split())
     return words[:1].upper() + words[1:]
 
 
 def _block(value: object) -> str:
-    """A value below its heading."""
+    """Format a value below its heading."""
     if not is_set(value):
         return _NOTHING_YET
     if isinstance(value, list) and (table := _table(value)) is not None:

@@ -24,15 +24,15 @@ REFUSES: Final = 2
 """The exit status that is a no."""
 
 REASON_BYTES: Final = 8 * 1024
-"""Of what a hook says for its no, or of why it failed: the end of it."""
+"""Bytes of a hook's reason for its no, or for its failure: the end of it."""
 
 
 class HookResult(msgspec.Struct, frozen=True, kw_only=True):
-    """How a hook ended.
+    """The end of a hook.
 
     ``exit_status`` is the program's, negative for the signal that ended it, and ``None`` when it
-    could not be started or was ended at its time limit. ``reason`` is what it said to its standard
-    error, else what became of it.
+    could not be started or was ended at its time limit. ``reason`` is its standard error, else how
+    it ended.
     """
 
     exit_status: int | None
@@ -41,12 +41,12 @@ class HookResult(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def refused(self) -> bool:
-        """Whether the hook's word is no."""
+        """Return whether the hook refuses."""
         return self.exit_status == REFUSES
 
     @property
     def failed(self) -> bool:
-        """Whether something went wrong with the hook itself: that decides nothing."""
+        """Return whether the hook itself failed: that decides nothing."""
         return self.exit_status not in (0, REFUSES)
 
 
@@ -59,12 +59,12 @@ async def run_hook(
     limit_seconds: float = HOOK_SECONDS,
     pass_fds: Sequence[int] = (),
 ) -> HookResult:
-    """Run a hook to its end, or to its limit; ``told`` is what it reads.
+    """Run a hook to its end, or to its limit; ``told`` is its input.
 
-    Its process group is ended with it. What moved to another session is the caller's to sweep, by
-    the marker in ``environment``. A hook that cannot be started is a result, not an exception.
+    Its process group is ended with it. The caller sweeps processes that moved to another session,
+    by the marker in ``environment``. A hook that cannot be started is a result, not an exception.
 
-    Raises ``OSError`` where the disk is too full for what it is to read.
+    Raises ``OSError`` where the disk is too full for its input.
     """
     errors = _Errors()
     started = trio.current_time()

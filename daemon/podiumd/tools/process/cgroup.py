@@ -20,7 +20,7 @@ KILL_SECONDS = 2.0
 
 
 def own_directory() -> Path | None:
-    """The cgroup v2 directory this process is in, ``None`` where there is none."""
+    """Return the cgroup v2 directory this process is in, ``None`` where there is none."""
     try:
         memberships = Path("/proc/self/cgroup").read_text()
         mounts = Path("/proc/self/mountinfo").read_text()
@@ -98,5 +98,5 @@ def remove(directory: Path) -> None:
     try:
         directory.rmdir()
     except OSError:
-        # Something in it has not died yet: an empty leftover costs nothing and kills nobody.
+        # A process in it has not died yet: an empty leftover costs nothing and kills nothing.
         return

@@ -1,4 +1,4 @@
-"""How many files, sockets and pipes this process may have open at once."""
+"""The limit on the files, sockets and pipes that this process may have open at once."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ _OURS = "PODIUM_"
 
 
 def plain_environment(base: Mapping[str, str]) -> dict[str, str]:
-    """The variables of ``base`` that every program needs and that give nothing away."""
+    """Select the variables of ``base`` that every program needs and that give nothing away."""
     return {
         name: value for name, value in base.items() if name in _NAMES or name.startswith(_PREFIXES)
     }
@@ -33,13 +33,13 @@ def child_environment(
     extra_env: Mapping[str, str],
     marker: str,
 ) -> dict[str, str]:
-    """The whole environment of an agent's process, or of a check or command.
+    """Return the whole environment of an agent's process, or of a check or command.
 
     ``base`` is the daemon's own environment. Taken over are the variables every program needs,
     those named in ``pass_env``, and those that begin with one of ``prefixes``; ``extra_env`` is
-    added and wins. Since it is a list of what is let through, nothing says that the child runs
-    inside another agent, unless the user names it. ``PODIUM_*`` never passes, whoever names it,
-    but for the marker ``PODIUM_TURN`` with the turn's id ``marker``.
+    added and wins. Since it is a list of what is let through, nothing shows that the child runs
+    inside another agent, unless the user names it. ``PODIUM_*`` never passes, even if named, but
+    for the marker ``PODIUM_TURN`` with the turn's id ``marker``.
     """
     names = frozenset(pass_env)
     chosen = {
@@ -52,7 +52,7 @@ def child_environment(
 
 
 def outside_turn(environ: Mapping[str, str]) -> bool:
-    """Whether the process with this environment is no part of a turn."""
+    """Return whether the process with this environment is no part of a turn."""
     return MARKER not in environ
 
 

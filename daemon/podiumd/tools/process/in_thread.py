@@ -36,8 +36,10 @@ class Program:
         stdin: bytes,
         memory: int | None = None,
     ) -> None:
-        """Start it, in another thread: why that failed is told by ``result``. It gets ``memory``
-        bytes at most."""
+        """Start it, in another thread: ``result`` reports a failure of that.
+
+        It gets ``memory`` bytes at most.
+        """
         self._command, self._environment, self._stdin = command, environment, stdin
         self._memory = memory
         self._left, self._leave = os.pipe()  # its thread waits at it too: closed, it goes
@@ -49,17 +51,20 @@ class Program:
         trio.lowlevel.start_thread_soon(self._run, self._tell, "program")
 
     async def over(self) -> None:
-        """Wait until it has ended and nobody can write to its output."""
+        """Wait until it has ended and no process can write to its output."""
         await self._over.wait()
 
     def result(self) -> Result:
-        """How it ended, once it is over. Raises ``OSError`` where it could not be started."""
+        """Return its result, once it is over. Raises ``OSError`` where it could not be started."""
         assert self._outcome is not None
         return self._outcome.unwrap()
 
     async def end(self) -> None:
-        """End it with all of its process group, politely first: it may have locks to remove. What
-        has left the group and keeps the output open is not waited for: nobody reads it then."""
+        """End it with all of its process group, politely first: it may have locks to remove.
+
+        A process that has left the group and keeps the output open is not waited for, as its output
+        is not read then.
+        """
         self._given_up = True  # the thread sees it, where it is just about to start it
         for number in (signal.SIGTERM, signal.SIGKILL):
             if not self._over.is_set():
@@ -94,7 +99,7 @@ class Program:
             if self._given_up:
                 self._send(signal.SIGTERM)
             told, said, left = _talk(process, self._stdin, self._left)
-            # What does not even die of SIGKILL (its disk is gone) is not waited for.
+            # A process that does not even die of SIGKILL (its disk is gone) is not waited for.
             status = process.poll() if left else process.wait()
             status = -signal.SIGKILL if status is None else status
             return Result(self._command, status, told, said)
@@ -102,7 +107,7 @@ class Program:
             os.close(self._left)
 
     def _tell(self, done: outcome.Outcome[Result]) -> None:
-        with contextlib.suppress(trio.RunFinishedError):  # nobody is left to hear it
+        with contextlib.suppress(trio.RunFinishedError):  # no task is left to receive it
             self._trio.run_sync_soon(self._hear, done)
 
     def _hear(self, done: outcome.Outcome[Result]) -> None:
@@ -112,8 +117,10 @@ class Program:
 
 
 def _talk(process: subprocess.Popen[bytes], stdin: bytes, left: int) -> tuple[bytes, bytes, bool]:
-    """Give a program its input and read what it writes, until nobody can write any more, or the
-    other end of ``left`` is closed: whether it was that is told too."""
+    """Give a program its input and read its output, until no process can write any more.
+
+    It also ends when the other end of ``left`` is closed, and returns whether it was that.
+    """
     told, said = bytearray(), bytearray()
     with contextlib.ExitStack() as stack:
         selector = stack.enter_context(selectors.PollSelector())

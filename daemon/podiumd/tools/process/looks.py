@@ -1,8 +1,8 @@
-"""Looks at what all processes have in their environments: one look for all who ask meanwhile.
+"""Looks at the environments of all processes: one look for all callers that ask meanwhile.
 
-Every turn's end looks at every process of the machine, twice. So a look serves whoever asked before
-it began, lets others work after some processes, and who looks a second time names what it has seen
-the first: only what is new since then is read again.
+Every turn's end looks at every process of the machine, twice. So a look serves the callers that
+asked before it began, lets others work after some processes, and a caller that looks a second time
+names what it has seen the first: only what is new since then is read again.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ another process of that pid does not have."""
 if sys.platform == "linux":
 
     def listed() -> list[Seen]:
-        """The processes there are, without this one."""
+        """List all processes except this one."""
         own = str(os.getpid())
         with os.scandir("/proc") as entries:
             return [
@@ -37,12 +37,11 @@ if sys.platform == "linux":
             ]
 
     def environment(pid: int) -> bytes | None:
-        """What a process has in its environment, between NUL bytes; ``None`` while that cannot be
-        said.
+        """Read the environment of a process, between NUL bytes; ``None`` while that is undecided.
 
-        In the middle of an exec a process has no environment for a moment: the new program's
-        memory is there, its strings are not (``env_start`` is still 0, which it is for good only
-        in kernel threads and in the dead). By the second look the exec may be over: what then has
+        In the middle of an exec a process has no environment for a moment: the new program's memory
+        is there, its strings are not (``env_start`` is still 0, which it is for good only in kernel
+        threads and in the dead). By the second look the exec may be over: a process that then has
         an environment was only looked at too early. Raises ``OSError`` where it may not be read.
         """
         found = _whole(f"/proc/{pid}/environ")
@@ -72,12 +71,14 @@ else:
     import psutil
 
     def listed() -> list[Seen]:
-        """The processes there are, without this one."""
+        """List all processes except this one."""
         return [(pid, 0) for pid in psutil.pids() if pid != os.getpid()]
 
     def environment(pid: int) -> bytes | None:
-        """What a process has in its environment, between NUL bytes. Raises ``OSError`` where it
-        may not be read."""
+        """Read the environment of a process, between NUL bytes.
+
+        Raises ``OSError`` where it may not be read.
+        """
         try:
             found = psutil.Process(pid).environ()
         except psutil.Error as error:
@@ -95,7 +96,7 @@ class Look(NamedTuple):
 
 
 class _Asked:
-    """Who has asked for an entry, and has ``seen`` some processes before."""
+    """A request for an entry, from a caller that has ``seen`` some processes before."""
 
     def __init__(self, entry: bytes, seen: frozenset[Seen]) -> None:
         self.entry = entry
@@ -121,7 +122,7 @@ class _Looks:
                 else:
                     await self._look()
         finally:
-            if asked in self._asked:  # cancelled, and nobody has begun to look for it
+            if asked in self._asked:  # cancelled, and no look for it has begun
                 self._asked.remove(asked)
         return asked.look
 
@@ -144,7 +145,7 @@ class _Looks:
 
 
 async def _read_all(batch: Iterable[_Asked]) -> dict[bytes, Look]:
-    """Read each process that not all have seen, first what nobody has: it may be gone soon."""
+    """Read each process that not all have seen, unseen ones first: it may be gone soon."""
     common = frozenset.intersection(*(one.seen for one in batch))
     known = frozenset.union(*(one.seen for one in batch))
     pids: dict[bytes, list[int]] = {one.entry: [] for one in batch}
@@ -177,7 +178,7 @@ def _own() -> bytes | None:
 
 
 def has_entry(environment: bytes, entry: bytes) -> bool:
-    """Whether an environment has exactly this "NAME=value"."""
+    """Return whether an environment has exactly this "NAME=value"."""
     return entry in environment and entry in environment.split(b"\0")
 
 

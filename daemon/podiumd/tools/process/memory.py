@@ -1,5 +1,4 @@
-"""How much memory this process has, an agent with everything it started, and what is a program's
-bound of it."""
+"""Memory of this process, of an agent with everything it started, and a program's bound of it."""
 
 from __future__ import annotations
 
@@ -19,13 +18,15 @@ if sys.platform == "linux":
     def bound_data(pid: int, most: int) -> None:
         """Have a process, and what it starts from now on, get at most so many bytes each of memory
         of its own; what it maps of files to read does not count. Nothing where it has gone."""
-        with suppress(OSError):  # gone, or of somebody else meanwhile
+        with suppress(OSError):  # gone, or of another user meanwhile
             _, hard = resource.prlimit(pid, resource.RLIMIT_DATA)
             resource.prlimit(pid, resource.RLIMIT_DATA, (_least(most), hard))
 
     def bounded(command: Sequence[str], most: int) -> list[str]:
-        """A command line that has this bound before its program begins: a third more of what a
-        short git costs, for a shell comes first."""
+        """Return a command line that has this bound before its program begins.
+
+        It costs a third more than a short git, for a shell comes first.
+        """
         script = f'ulimit -S -d {_least(most) // 1024} || :; exec "$@"'
         return ["/bin/sh", "-c", script, "sh", *command]
 
@@ -39,9 +40,9 @@ if sys.platform == "linux":
             return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
     def tree_bytes(pid: int) -> int:
-        """Bytes in memory of a process and all its descendants; 0 when it is gone.
+        """Return the bytes in memory of a process and all its descendants; 0 when it is gone.
 
-        What they share is counted for each. A child whose parent has ended is not found.
+        Shared memory is counted for each. A child whose parent has ended is not found.
         """
         try:
             with open(f"/proc/{pid}/statm", "rb") as file:
@@ -61,10 +62,10 @@ else:
     import psutil
 
     def bound_data(pid: int, most: int) -> None:
-        """Nothing: the system has no such bound."""
+        """Do nothing: the system has no such bound."""
 
     def bounded(command: Sequence[str], most: int) -> list[str]:
-        """The same command line: the system has no such bound."""
+        """Return the same command line: the system has no such bound."""
         return list(command)
 
     def resident_bytes() -> int:

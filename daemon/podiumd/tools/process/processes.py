@@ -1,11 +1,11 @@
-"""Processes that may not be our children: who they are, whether they live, when they are gone.
+"""Processes that may not be our children: their identity, whether they live, when they are gone.
 
-A pid alone says nothing, it may have been given away again; a pid with its start time names one
-process. A dead process whose parent does not collect it (a zombie) keeps its pid, answers to
+A pid alone identifies nothing, it may have been given away again; a pid with its start time names
+one process. A dead process whose parent does not collect it (a zombie) keeps its pid, answers to
 signal 0 and has its old start time: here it counts as gone.
 
 Processes started for a turn carry ``PODIUM_TURN=<turn id>`` in their environment, which children
-inherit. ``carriers`` finds them and ``sweep`` ends them, whatever group or session they moved to.
+inherit. ``carriers`` finds them and ``sweep`` ends them, in any group or session they moved to.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ log = logging.getLogger(__name__)
 
 
 class Identity(NamedTuple):
-    """One process for good: ``start`` is in clock ticks since boot (Linux, field 22 of
-    ``/proc/PID/stat``) or in milliseconds since the epoch (elsewhere)."""
+    """The permanent identity of a process: ``start`` is in clock ticks since boot (Linux, field 22
+    of ``/proc/PID/stat``) or in milliseconds since the epoch (elsewhere)."""
 
     pid: int
     start: int
@@ -54,12 +54,12 @@ if sys.platform == "linux":
         return fields[0].decode(), int(fields[19])
 
     def start_of(pid: int) -> int | None:
-        """The start time of ``pid`` (see ``Identity``), ``None`` where no such process is."""
+        """Return the start time of ``pid`` (see ``Identity``); ``None`` if it does not exist."""
         found = _state_and_start(pid)
         return found[1] if found else None
 
     def alive(identity: Identity) -> bool:
-        """Whether this very process still runs; a zombie does not."""
+        """Return whether this very process still runs; a zombie does not."""
         found = _state_and_start(identity.pid)
         return found is not None and found[1] == identity.start and found[0] not in "ZXx"
 
@@ -100,7 +100,7 @@ if sys.platform == "linux":
             os.close(descriptor)
 
     def command_line(pid: int) -> str:
-        """The process's command as one would type it; empty where it cannot be read."""
+        """Return the process's command as a shell would take it; empty where it cannot be read."""
         try:
             with open(f"/proc/{pid}/cmdline", "rb") as file:
                 words = file.read().rstrip(b"\0").split(b"\0")
@@ -112,14 +112,14 @@ else:
     import psutil
 
     def start_of(pid: int) -> int | None:
-        """The start time of ``pid`` (see ``Identity``), ``None`` where no such process is."""
+        """Return the start time of ``pid`` (see ``Identity``); ``None`` if it does not exist."""
         try:
             return round(psutil.Process(pid).create_time() * 1000)
         except psutil.Error:
             return None
 
     def alive(identity: Identity) -> bool:
-        """Whether this very process still runs; a zombie does not."""
+        """Return whether this very process still runs; a zombie does not."""
         try:
             ended = psutil.Process(identity.pid).status() in (
                 psutil.STATUS_ZOMBIE,
@@ -163,7 +163,7 @@ else:
         return True
 
     def command_line(pid: int) -> str:
-        """The process's command as one would type it; empty where it cannot be read."""
+        """Return the process's command as a shell would take it; empty where it cannot be read."""
         try:
             return shlex.join(psutil.Process(pid).cmdline())
         except psutil.Error:
@@ -177,16 +177,16 @@ def identity_of(pid: int) -> Identity | None:
 
 
 def carriers(turn_id: str) -> list[Identity]:
-    """The living processes whose environment says they belong to this turn.
+    """List the living processes whose environment marks them as this turn's.
 
-    This process is left out, and so are those whose environment may not be read (other users')
-    or is gone (zombies). Costs some microseconds a process of the machine.
+    This process is left out, and so are those whose environment may not be read (other users') or
+    is gone (zombies). Costs some microseconds a process of the machine.
     """
     return with_entry(f"{MARKER}={turn_id}")[0]
 
 
 def marks() -> set[str]:
-    """The turns that processes of this machine say they belong to; otherwise as ``carriers``."""
+    """List the turns that processes of this machine are marked with; otherwise as ``carriers``."""
     found = set()
     prefix = f"{MARKER}=".encode()
     for pid, _ in listed():
@@ -199,16 +199,16 @@ def marks() -> set[str]:
 
 
 def with_entry(entry: str) -> tuple[list[Identity], bool]:
-    """The other living processes that have ``entry`` ("NAME=value") in their environment.
+    """List the other living processes that have ``entry`` ("NAME=value") in their environment.
 
-    Also says whether some process could be one without showing it at this moment: it is in the
+    Also returns whether some process could be one without showing it at this moment: it is in the
     middle of an exec, look again.
     """
     return _named(entry.encode(), [pid for pid, _ in listed()])
 
 
 def _named(entry: bytes, pids: Iterable[int]) -> tuple[list[Identity], bool]:
-    """Those of the processes that have the entry, and whether one could be it."""
+    """List those of the processes that have the entry, and whether another could be it."""
     found = []
     undecided = False
     for pid in pids:

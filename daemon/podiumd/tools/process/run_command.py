@@ -26,12 +26,12 @@ _END_SECONDS = TERMINATE_SECONDS + KILL_SECONDS + 2 * DRAIN_SECONDS + 1.0
 
 
 class CommandResult(msgspec.Struct, frozen=True, kw_only=True):
-    """How a command ended.
+    """The end of a command.
 
     ``exit_status`` is the program's, negative for the signal that ended it, and ``None`` when it
-    could not be started (``message`` says why) or was ended at its time limit (``timed_out``).
-    ``tail`` is the end of its output, at most 8 KB, as text. ``truncated``: the log file lacks a
-    part of the output.
+    could not be started (``message`` gives the reason) or was ended at its time limit
+    (``timed_out``). ``tail`` is the end of its output, at most 8 KB, as text. ``truncated``: the
+    log file lacks a part of the output.
     """
 
     exit_status: int | None
@@ -43,7 +43,7 @@ class CommandResult(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Ending(NamedTuple):
-    """How a command ended; the fields are those of ``CommandResult``."""
+    """The end of a command; the fields are those of ``CommandResult``."""
 
     exit_status: int | None
     timed_out: bool = False
@@ -51,10 +51,10 @@ class Ending(NamedTuple):
 
 
 class Sink(Protocol):
-    """Where the output of a command goes."""
+    """Receiver of a command's output."""
 
     async def follow(self, process: trio.Process) -> None:
-        """Read the output until nobody holds it any more; may be cancelled at its end."""
+        """Read the output until no process holds it any more; may be cancelled at its end."""
 
 
 async def run_command(
@@ -161,7 +161,7 @@ async def _see_through(process: trio.Process, sink: Sink, deadline: float) -> bo
         finally:
             with trio.CancelScope(shield=True, deadline=trio.current_time() + _END_SECONDS):
                 await _end_group(process, silent, finished=finished)
-            # Whoever still holds the pipe is in another session and may do so for ever.
+            # A process that still holds the pipe is in another session and may do so for ever.
             reading.cancel()
     return not finished and limit.cancelled_caught
 
@@ -178,8 +178,8 @@ async def _exited(process: trio.Process) -> None:
 async def _end_group(process: trio.Process, silent: trio.Event, *, finished: bool) -> None:
     """End what lives of the command's process group, politely first.
 
-    ``silent`` (nobody holds the output any more) tells without polling that a group is gone. A
-    command that has finished gets a moment for the last words of its helpers (``tee``).
+    ``silent`` (no process holds the output any more) shows without polling that a group is gone. A
+    command that has finished gets a moment for the last output of its helpers (``tee``).
     """
     if finished:
         with trio.move_on_after(DRAIN_SECONDS):
@@ -204,7 +204,7 @@ def _signal_group(process: trio.Process, number: signal.Signals) -> None:
 
 
 class _Output:
-    """What a command writes: up to a cap in a file, the end of it in memory.
+    """The output of a command: up to a cap in a file, the end of it in memory.
 
     Written in the event loop: each piece is at most 64 KiB into the page cache, and their sum is
     capped.
@@ -257,7 +257,10 @@ class _Output:
             self._room = 0  # no hole in the middle: after a full disk nothing more is written
 
     def _write(self, piece: bytes) -> int:
-        """How much of ``piece`` the file took; a full disk must not fail the command."""
+        """Write as much of ``piece`` as the file takes; a full disk must not fail the command.
+
+        Returns the number of bytes written.
+        """
         try:
             return os.write(self._fd, piece) if piece else 0
         except OSError:
@@ -265,7 +268,7 @@ class _Output:
 
 
 def _why_not(error: OSError | ValueError, argv: Sequence[str], cwd: str | Path) -> str:
-    """Why a command could not be started, in words that say what to do."""
+    """Explain why a command could not be started, and what to do."""
     if isinstance(error, ValueError):
         return f"the command cannot be run: {error}"
     program = argv[0]

@@ -1,4 +1,5 @@
-"""What a command in the sandbox may leave in a tree, and what is put right after it.
+"""The boundary of a command in the sandbox: what it may leave in a tree, and what is put right
+after it.
 
 A boundary is written down before the command begins, so that what was missed in a crash is made up
 for at the next start, before any git looks at the tree.
@@ -43,7 +44,7 @@ LEFT: Final = (
     "a command has left what may lead git astray, so no further command and no commit of this turn "
     "is made: {}; put it right yourself, then go on with a new prompt"
 )
-"""What people and the model are told; what was left stands in it."""
+"""Message to people and the model; what was left stands in it."""
 
 _TOLD = 10
 _TREES: Final = "worktrees"
@@ -85,7 +86,7 @@ class Boundary(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def boundary_of(places: Places, nested: Repositories) -> Boundary:
-    """The boundary of a tree that is as its ``places`` say. Blocks."""
+    """Build the boundary of a tree that is as its ``places`` describe. Blocks."""
     known = (*nested.gits, *nested.laid_out, *nested.waiting)
     began, odd = time.time_ns(), odd_entries(places.repositories)
     kept = {*map(str, (*nested.gits, *nested.laid_out)), *places.modules}
@@ -114,7 +115,7 @@ def tidy(boundary: Boundary, look: RepositoryLook) -> Tidied:
     """
     try:
         return _tidied(boundary, look)
-    except OSError as error:  # whatever else is wrong there: git may not run by chance
+    except OSError as error:  # any other fault there: git may not run by chance
         return Tidied(left=(f"{error}",))
 
 
@@ -156,23 +157,26 @@ def _tidied(boundary: Boundary, look: RepositoryLook) -> Tidied:
 
 
 def _are_too_many(repositories: Iterable[str]) -> bool:
-    """Whether one has more submodules than are looked for."""
+    """Return whether one has more submodules than are looked for."""
     return any(len(modules_of(Path(path))) >= MOST_MODULES for path in repositories)
 
 
 def _is_worktree(path: str, repositories: Set[Path]) -> bool:
-    """Whether that is what one of these repositories keeps of a worktree of its own."""
+    """Return whether the path is one of these repositories' records of its own worktrees."""
     tree = Path(path)
     return tree.parent.name == _TREES and tree.parents[1] in repositories and leads_home(path)
 
 
 def _is_harmless(git: Path, repositories: list[Path]) -> bool:
-    """Whether a new ``.git`` runs nothing, or has the settings of a repository that is kept."""
+    """Return whether a new ``.git`` runs nothing, or has the settings of a kept repository."""
     return is_plain(git) or is_own_worktree(git, repositories)
 
 
 def _disarmed_by(repository: str) -> Path:
-    """What is to be taken from one in a ``.git`` that goes, whose new name would lead to it."""
+    """Return what to remove from a repository in a ``.git`` that is set aside.
+
+    Else its new name would lead git to it.
+    """
     path = Path(repository)
     return path if path.name == ".git" else path / "HEAD"
 
@@ -193,7 +197,7 @@ def _is_disarmed(path: Path) -> bool:
 
 
 def _is_headless(head: Path) -> bool:
-    """Take a ``HEAD`` from its name: a file gets another, all else goes. Whether it is gone."""
+    """Take a ``HEAD`` from its name: a file gets another, all else goes; return whether it went."""
     with suppress(OSError), held(f"{head}") as there:
         if stat.S_ISREG(status_of(there).st_mode):
             make_writable(f"{Path(there).parent}")
@@ -239,7 +243,7 @@ class Placeholders:
 
 
 def _is_placed(path: str) -> bool:
-    """Whether a placeholder stands there, in a directory that a command has shut as well."""
+    """Return whether a placeholder stands there, in a directory that a command has shut as well."""
     with suppress(OSError):
         status_of(path)
     return is_placed(Path(path))
@@ -251,8 +255,10 @@ def write_down(boundary: Boundary, record: Path) -> None:
 
 
 def close_record(record: Path, left: tuple[str, ...]) -> None:
-    """The command is over: its boundary goes, and what was ``left`` is kept for as long as the
-    turn lasts. Blocks. Raises ``OSError``."""
+    """Remove the boundary of a command that is over. Blocks. Raises ``OSError``.
+
+    The list of what was ``left`` is kept for as long as the turn lasts.
+    """
     if left:
         store_file(_left_beside(record), msgspec.json.encode(left))
         failpoint("sandbox.left-stored")
@@ -260,7 +266,7 @@ def close_record(record: Path, left: tuple[str, ...]) -> None:
 
 
 def left_before(record: Path) -> tuple[str, ...]:
-    """What earlier commands of the turn have left, under a daemon before too. Blocks."""
+    """Read what earlier commands of the turn have left, under a daemon before too. Blocks."""
     try:
         return msgspec.json.decode(_left_beside(record).read_bytes(), type=tuple[str, ...])
     except FileNotFoundError:
@@ -294,8 +300,10 @@ def make_up_for(record: Path) -> Tidied:
 
 
 def _mark(git: Path) -> str:
-    """What git would run in a repository is the same as long as this is: the kernel's own times of
-    change, which nothing in a sandbox can set."""
+    """Build a mark that changes with what git would run in a repository.
+
+    It consists of the kernel's own times of change, which nothing in a sandbox can set.
+    """
     hooks = sorted(_children(git / "hooks"))
     files = [git / name for name in ("commondir", "config", "config.worktree", "hooks")]
     alone = [] if is_directory(git) and not git.is_symlink() else [git]
@@ -317,7 +325,7 @@ def _status(path: Path) -> str:
 
 
 def _made(path: str) -> str | None:
-    """What was put at a path where nothing was, and may not stay.
+    """Find what was put at a path where nothing was, and may not stay.
 
     A link in the place of a directory above is what leads there: nothing behind it is touched.
     """

@@ -1,11 +1,11 @@
-"""Where the commands of a model run: bubblewrap on Linux, sandbox-exec on macOS.
+"""The sandbox for a model's commands: bubblewrap on Linux, sandbox-exec on macOS.
 
-In the sandbox a command may write the working tree and its own temporary directory, and commit;
-it reads the system, but not the home of the user beyond the programs there (see ``_TOOLS``), nor
+In the sandbox a command may write the working tree and its own temporary directory, and commit; it
+reads the system, but not the home of the user beyond the programs there (see ``_TOOLS``), nor
 Podium's state; it has no network; and it cannot change git's hooks and settings, through which it
 would have code run outside. By the policy ``auto`` a machine that has no sandbox does without, and
-says so once; by ``required`` nothing is run there. A tree that cannot be shut in runs nothing by
-either.
+gives notice once; by ``required`` nothing is run there. A tree that cannot be confined runs nothing
+by either.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ from podiumd.tools.sandbox.boundary import (
 Policy = Literal["off", "auto", "required"]
 PROBE_SECONDS = 10.0
 UNCONFINED = "no sandbox: commands run unconfined ({})"
-"""What people are told where a machine has no sandbox; why stands in it."""
+"""Message to people where a machine has no sandbox; why stands in it."""
 AS_ROOT = (
     "Podium runs as root: what an agent runs has all rights of this machine, but for what its "
     "sandbox keeps from it"
@@ -59,7 +59,7 @@ _INSTALL = {
 }
 _PROGRAMS = {"linux": "bwrap", "darwin": "/usr/bin/sandbox-exec"}
 GUARD = (sys.executable, "-I", "-m", "podiumd.tools.confine.mount_gate")
-# What these name cannot be reached from inside.
+# Targets that these name cannot be reached from inside.
 _OUTSIDE = frozenset(("SSH_AUTH_SOCK", "XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS"))
 
 
@@ -72,19 +72,19 @@ class Enclosure(Protocol):
 
     @property
     def reach(self) -> Reach | None:
-        """What a command in it can write."""
+        """Return what a command in it can write."""
 
     def gate(self) -> Gate | None:
-        """What the next command is to go through, where others could disturb its start."""
+        """Return the next command's gate, where others could disturb its start."""
 
     def command(self, argv: Sequence[str], gate: Gate | None = None) -> list[str]:
-        """The arguments that run ``argv`` inside, through a gate that somebody of ours keeps."""
+        """Build the arguments that run ``argv`` inside, through a gate that the caller keeps."""
 
     def guarded(self, argv: Sequence[str]) -> list[str]:
-        """The arguments of a program that runs ``argv`` inside, and keeps the gate itself."""
+        """Build the arguments of a program that runs ``argv`` inside, and keeps the gate itself."""
 
     def environment(self, base: Mapping[str, str]) -> dict[str, str]:
-        """The variables inside."""
+        """Build the variables inside."""
 
     def prepare(self) -> None:
         """Get ready for a command, and write down what is to be put right after it. Blocks.
@@ -159,10 +159,11 @@ class Enclosed(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Probe:
-    """Whether this machine has a sandbox that works, found out by running something in it; asked
-    again until it does, for what is wrong may be put right, or be the moment's alone.
+    """The check for a sandbox that works on this machine, made by running something in it.
 
-    ``path`` is where to look for it, as PATH has it; none: the own one."""
+    It is repeated until it succeeds, for a fault may be put right, or be momentary. ``path`` is
+    where to look for it, as PATH has it; ``None``: the daemon's own PATH.
+    """
 
     def __init__(self, platform: str = sys.platform, path: str | None = None) -> None:
         self._platform = platform
@@ -173,14 +174,14 @@ class Probe:
         self._git: str | None = None
 
     async def program(self) -> tuple[str | None, str]:
-        """The sandbox program, or ``None`` and why there is none and what to do."""
+        """Return the sandbox program, or ``None`` with the reason and what to do."""
         async with self._lock:
             if self._program is None:
                 await self._try()
         return self._program, "" if self._program else self._fault
 
     async def git_fault(self) -> str:
-        """Why the git of this machine is too old for a sandbox that is required; else empty."""
+        """Return why this machine's git is too old for a required sandbox; else empty."""
         found = shutil.which("git", path=self._path)
         if found is None:  # nothing of the person's is run by one that is not there
             return ""
@@ -242,12 +243,12 @@ class Sandbox:
         self._left: list[str] = []
 
     async def enclose(self, root: Path, scratch: Path) -> tuple[Enclosed | None, str]:
-        """The sandbox for commands in ``root``, or ``None`` where they run without one.
+        """Build the sandbox for commands in ``root``, or ``None`` where they run without one.
 
         Parameters: ``scratch`` is a directory of the turn, for temporary files where the sandbox
         has none of its own. Also returns a notice: once, that there is none. Raises
         ``SandboxRefused`` where one is required, where there is one and ``root`` is a directory
-        that it cannot shut in, and where a command of the turn has left what git could run.
+        that it cannot confine, and where a command of the turn has left what git could run.
         """
         if self.policy == "off":
             return None, ""
@@ -276,7 +277,7 @@ class Sandbox:
         return None, notice
 
     def _unlooked(self, root: Path) -> str:
-        """What is said, once, of a tree that is too large to be looked through."""
+        """Return a notice, once, for a tree that is too large to be looked through."""
         if self._said or self._nested(root)[1].whole:
             return ""
         self._said = True
@@ -334,7 +335,7 @@ class Sandbox:
 
 
 async def _said_by(argv: Sequence[str]) -> str:
-    """What a program says of itself; nothing where it cannot be run."""
+    """Return a program's standard output; nothing where it cannot be run."""
     with suppress(OSError), trio.move_on_after(PROBE_SECONDS):
         done = await trio.run_process(
             argv, stdin=subprocess.DEVNULL, capture_stdout=True, capture_stderr=True, check=False
@@ -344,7 +345,7 @@ async def _said_by(argv: Sequence[str]) -> str:
 
 
 async def _fault_of(argv: Sequence[str]) -> str:
-    """Why the sandbox does not run; empty where it does."""
+    """Return why the sandbox does not run; empty where it does."""
     try:
         done = await trio.run_process(
             argv,

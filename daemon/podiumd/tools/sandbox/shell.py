@@ -2,8 +2,8 @@
 
 A command line is text of the model's own and goes to ``sh -c`` as one argument; nothing else is
 ever put into it. It runs in a session and process group of its own, without input, in an
-environment that holds no key, and in the sandbox where there is one. What it started and left,
-in whatever session, is ended with it: all of it carries the turn's marker.
+environment that holds no key, and in the sandbox where there is one. Processes that it started and
+left, in any session, are ended with it: all of them carry the turn's marker.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from podiumd.tools.sandbox.boundary import Tidied
 from podiumd.tools.sandbox.sandbox import Enclosure
 
 HEAD_BYTES, TAIL_BYTES = 8 * 1024, 16 * 1024
-"""What is kept of the output of a command; the middle of a longer one is counted and dropped."""
+"""Bytes kept of the output of a command; the middle of a longer one is counted and dropped."""
 STILL_WRITTEN: Final = "not begun within {:g} s: git still writes in its repository; try again"
 MOST_OPEN_FILES, MOST_PROCESSES = 8192, 8192
 
@@ -40,12 +40,13 @@ _PRELUDE = f'{{ {_LIMITED}}} 2>/dev/null; exec "$@"'
 
 
 class ShellResult(msgspec.Struct, frozen=True, kw_only=True):
-    """How a command ended.
+    """The end of a command.
 
-    ``exit_status`` is ``None`` where it was not started (``message`` says why) or was ended at its
-    time limit (``timed_out``); negative is the signal that ended it. ``output`` holds its head and
-    tail with a notice between them of how many bytes were left out (``dropped``). ``stopped`` are
-    the command lines of what it had left running, ``tidied`` what was put right after it.
+    ``exit_status`` is ``None`` where it was not started (``message`` gives the reason) or was ended
+    at its time limit (``timed_out``); negative is the signal that ended it. ``output`` holds its
+    head and tail with a notice between them of how many bytes were left out (``dropped``).
+    ``stopped`` are the command lines of what it had left running, ``tidied`` what was put right
+    after it.
     """
 
     exit_status: int | None
@@ -61,7 +62,7 @@ class ShellResult(msgspec.Struct, frozen=True, kw_only=True):
 def command_environment(
     base: Mapping[str, str], turn_id: str, hidden: Iterable[str] = ()
 ) -> dict[str, str]:
-    """What a model's command may see of an environment: no key of a model, nothing of Podium's.
+    """Build the environment that a model's command may see: no key of a model, nothing of Podium's.
 
     ``hidden`` are the names of further variables that hold keys. The marker of the turn is set.
     """

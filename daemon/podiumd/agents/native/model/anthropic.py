@@ -33,7 +33,7 @@ _CACHE: Final = {"cache_control": {"type": "ephemeral"}}
 
 
 class AnthropicDialect:
-    """How one endpoint is spoken to; it learns what a server of another maker does not take."""
+    """The dialect of one endpoint; it learns what a server of another maker does not take."""
 
     def __init__(self, endpoint: Endpoint, model: str, reply_tokens: int) -> None:
         self.endpoint = endpoint
@@ -43,19 +43,19 @@ class AnthropicDialect:
 
     @property
     def url(self) -> str:
-        """Where a reply is asked for."""
+        """Return where a reply is asked for."""
         return self.endpoint.url + ("/messages" if self.endpoint.versioned else "/v1/messages")
 
     @property
     def headers(self) -> dict[str, str]:
-        """The protocol's own headers, the key among them."""
+        """Build the protocol's own headers, the key among them."""
         key = {"x-api-key": self.endpoint.key} if self.endpoint.key else {}
         return {"anthropic-version": _VERSION, **key}
 
     def body(
         self, system: str, messages: Sequence[Message], max_tokens: int | None
     ) -> dict[str, Any]:
-        """The request. What does not change from one request to the next is marked for caching."""
+        """Build the request. Parts that stay the same in each request are marked for caching."""
         told: list[dict[str, Any]] = [{"role": m.role, "content": m.text} for m in messages]
         marked = _CACHE if self._caches else {}
         last = {"type": "text", "text": messages[-1].text, **marked}
@@ -69,11 +69,11 @@ class AnthropicDialect:
         }
 
     def reader(self) -> AnthropicReader:
-        """A reader for one reply."""
+        """Build a reader for one reply."""
         return AnthropicReader(self.endpoint, self.model)
 
     def adapt(self, error: ModelError) -> bool:
-        """Whether the refusal named something optional that is left out from now on."""
+        """Return whether the refusal named something optional that is left out from now on."""
         if error.status == 400 and self._caches and "cache_control" in str(error):
             self._caches = False
             return True
@@ -121,7 +121,7 @@ class AnthropicReader(Growing):
         return pieces
 
     def _block(self, block: Any) -> list[Piece]:
-        """The pieces of a block or delta: they name text and thinking alike."""
+        """Read the pieces of a block or delta: they name text and thinking alike."""
         thought = words(block, "thinking")
         return self.grow(words(block, "text")) + ([ReplyThought(thought)] if thought else [])
 

@@ -1,4 +1,5 @@
-"""What every model offers: one reply to a conversation, told as it comes; and how it fails.
+"""The interface of every model: one reply to a conversation, reported as it comes; and its
+failures.
 
 A model is asked within one turn, by one task. Cancelling ``reply`` (an interrupt) closes the
 connection at once. Nothing here knows a protocol; see ``anthropic`` and ``openai``.
@@ -31,7 +32,7 @@ class Usage(msgspec.Struct, frozen=True):
 
     @property
     def prompt(self) -> int:
-        """All tokens of the prompt, from a cache or not."""
+        """Return all tokens of the prompt, from a cache or not."""
         return self.input + self.cached + self.cache_written
 
     def __add__(self, other: Usage) -> Usage:
@@ -73,7 +74,7 @@ class ModelReply(msgspec.Struct, frozen=True):
 
     ``stop``: ``length`` means cut by a limit, so no answer; ``refused`` that the model or its
     provider declined. ``usage`` is this reply's; ``cost_usd`` also counts what failed attempts
-    reported, and is 0 where ``priced`` is false: then nobody knows the model's prices.
+    reported, and is 0 where ``priced`` is false: then the model's prices are unknown.
     """
 
     text: str
@@ -85,17 +86,18 @@ class ModelReply(msgspec.Struct, frozen=True):
 
     @property
     def cut(self) -> bool:
-        """Whether a limit cut the reply off."""
+        """Return whether a limit cut the reply off."""
         return self.stop == "length"
 
 
 class ModelError(Exception):
-    """No reply: ``str()`` is a sentence or two that say what is wrong and what to do; no keys.
+    """The failure of a reply: ``str()`` is a sentence or two on what is wrong and what to do; no
+    keys.
 
     ``status`` is HTTP's; ``retry_after`` (seconds) what the server asked for; ``window`` (tokens)
-    the size of the context, where an error of kind ``context`` told it; ``cost_usd`` what the
-    failed attempts cost as far as they said. ``again`` says whether another attempt may help,
-    ``attempts`` how many at most are worth it, where that is less than for other errors.
+    the size of the context, where an error of kind ``context`` named it; ``cost_usd`` what the
+    failed attempts cost as far as they reported it. ``again``: another attempt may help,
+    ``attempts``: how many at most are worth it, where that is less than for other errors.
     """
 
     def __init__(

@@ -28,7 +28,7 @@ class Body:
         self._response = response
         self._host = host
         self._idle_seconds = idle_seconds
-        # aiter_raw is an async generator, whatever its annotation says.
+        # aiter_raw is an async generator, despite its annotation.
         self._pieces: AsyncGenerator[bytes, None] = response.aiter_raw()
         self._size = 0
         self._over = False
@@ -54,7 +54,7 @@ class Body:
             await self._response.aclose()
 
     async def more(self, idle_seconds: float | None = None) -> bytes | None:
-        """The next bytes; ``None`` at the end.
+        """Read the next bytes; ``None`` at the end.
 
         Raises ``ModelError`` after the silence or at the size that is too much, and what httpx2
         raises.
@@ -80,7 +80,7 @@ class Body:
         return piece
 
     async def up_to(self, limit: int) -> tuple[bytes, bool]:
-        """The first ``limit`` bytes, and whether that was all. Raises as ``more``."""
+        """Read the first ``limit`` bytes, and return whether that was all. Raises as ``more``."""
         found = bytearray()
         while (piece := await self.more()) is not None:
             found += piece
@@ -90,5 +90,5 @@ class Body:
 
 
 def silent(host: str, seconds: float) -> ModelError:
-    """The error for a server that says nothing."""
+    """Build the error for a server that sends nothing."""
     return ModelError("network", f"{host} sent nothing for {seconds:g} s", again=True)

@@ -1,4 +1,4 @@
-"""Where a model is reached and with which key, from the settings and the daemon's environment."""
+"""The endpoint of a model and its key, from the settings and the daemon's environment."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class Endpoint:
 
     @property
     def versioned(self) -> bool:
-        """Whether the path names a version, so that none is to be added."""
+        """Return whether the path names a version, so that none is to be added."""
         return any(_VERSION.fullmatch(part) for part in urlsplit(self.url).path.split("/"))
 
     @property
@@ -66,7 +66,7 @@ class Endpoint:
 
     @property
     def loopback(self) -> bool:
-        """Whether the server is on this machine, where no proxy stands between."""
+        """Return whether the server is on this machine, where no proxy stands between."""
         host = urlsplit(self.url).hostname or ""
         return host in ("localhost", "::1") or _LOOPBACK.fullmatch(host) is not None
 
@@ -74,7 +74,7 @@ class Endpoint:
 def problem(
     settings: NativeSettings, environ: Mapping[str, str], agent: str = NATIVE.name
 ) -> str | None:
-    """Why no model can be asked with these settings, in a sentence; ``None`` where one may be."""
+    """Return why no model can be asked with these settings, in a sentence; else ``None``."""
     if settings.provider == "scripted":
         return None
     try:
@@ -92,10 +92,10 @@ def find_endpoint(
     environ: Mapping[str, str],
     agent: str = NATIVE.name,
 ) -> Endpoint:
-    """The endpoint that settings and environment name.
+    """Find the endpoint that settings and environment name.
 
-    A server that the user names needs no key. Raises ``ModelError`` of kind ``setup`` for a URL
-    or key that cannot be used, of kind ``auth`` without a needed key.
+    A server that the user names needs no key. Raises ``ModelError`` of kind ``setup`` for a URL or
+    key that cannot be used, of kind ``auth`` without a needed key.
     """
     url, url_name = settings.base_url, f"base_url in [agents.{agent}]"
     if not url:

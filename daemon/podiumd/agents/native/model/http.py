@@ -91,7 +91,7 @@ class HttpModel:
 
     @property
     def name(self) -> str:
-        """What the server calls the model."""
+        """Return the server's name for the model."""
         return self._dialect.model
 
     async def reply(
@@ -124,7 +124,7 @@ class HttpModel:
             raise
 
     async def get(self, url: str, *, persist: bool) -> dict[str, Any]:
-        """A JSON object from the server; with ``persist`` in as many attempts as a reply.
+        """Get a JSON object from the server; with ``persist`` in as many attempts as a reply.
 
         Raises ``ModelError``.
         """
@@ -172,7 +172,7 @@ class HttpModel:
         body: Any,
         take: Callable[[httpx2.Response], Awaitable[None]],
     ) -> None:
-        """One request, its answer handed to ``take`` unless it is a refusal."""
+        """Send one request; hand its answer to ``take`` unless it is a refusal."""
         import httpx2
 
         host = self._dialect.endpoint.host
@@ -267,7 +267,7 @@ class HttpModel:
 
 
 def _lacking(endpoint: Endpoint, error: BaseException) -> str | None:
-    """What to say where there is no server at all, as far as an error tells."""
+    """Explain that there is no server at all, as far as an error shows it."""
     for one in _causes(error):
         if isinstance(one, socket.gaierror) and one.errno in _NO_SUCH_NAME:
             if endpoint.own:
@@ -282,7 +282,7 @@ def _lacking(endpoint: Endpoint, error: BaseException) -> str | None:
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:
-    """An error and all that led to it."""
+    """Yield an error and all that led to it."""
     yield error
     if isinstance(error, BaseExceptionGroup):
         for one in error.exceptions:
@@ -293,14 +293,14 @@ def _causes(error: BaseException) -> Iterator[BaseException]:
 
 
 def _broken() -> tuple[type[Exception], ...]:
-    """What httpx2 raises when a connection ends that stood."""
+    """Return what httpx2 raises when a connection ends that stood."""
     import httpx2
 
     return (httpx2.ReadError, httpx2.WriteError, httpx2.RemoteProtocolError)
 
 
 def _given_up(error: ModelError, attempts: int) -> ModelError:
-    """The error as it stands at the end; it says how often was tried."""
+    """Build the final error; it counts the attempts."""
     if attempts == 1 or not error.again:
         return error
     return ModelError(

@@ -37,7 +37,7 @@ _MOST_NAMED: Final = 12
 
 
 class OpenAIDialect:
-    """How one endpoint is spoken to; it learns what this server does not take.
+    """The dialect of one endpoint; it learns what this server does not take.
 
     Servers differ in small things: whether the path has a version, how the bound of a reply is
     called, whether usage can be asked for, whether there is a system role. Each is tried in the
@@ -55,23 +55,23 @@ class OpenAIDialect:
 
     @property
     def url(self) -> str:
-        """Where a reply is asked for."""
+        """Return where a reply is asked for."""
         return f"{self.endpoint.url}{self._version}/chat/completions"
 
     @property
     def models_url(self) -> str:
-        """Where the server lists its models."""
+        """Return where the server lists its models."""
         return f"{self.endpoint.url}{self._version}/models"
 
     @property
     def headers(self) -> dict[str, str]:
-        """The key, where there is one."""
+        """Build the header with the key, where there is one."""
         return {"authorization": f"Bearer {self.endpoint.key}"} if self.endpoint.key else {}
 
     def body(
         self, system: str, messages: Sequence[Message], max_tokens: int | None
     ) -> dict[str, Any]:
-        """The request; a reply's length is the server's own business unless we bound it."""
+        """Build the request; a reply's length is the server's own business unless we bound it."""
         told = [{"role": m.role, "content": m.text} for m in messages]
         if self._system_role:
             told.insert(0, {"role": "system", "content": system})
@@ -86,11 +86,11 @@ class OpenAIDialect:
         }
 
     def reader(self) -> OpenAIReader:
-        """A reader for one reply."""
+        """Build a reader for one reply."""
         return OpenAIReader(self.endpoint, self.model)
 
     def adapt(self, error: ModelError) -> bool:
-        """Whether the refusal named something that can be said in another way, as from now."""
+        """Return whether the refusal named something to put in another way from now on."""
         said = str(error).lower()
         if error.status == 404 and self._version and "model '" not in said:
             self._version = ""
@@ -165,7 +165,7 @@ class OpenAIReader(Growing):
 
 
 def choose_model(endpoint: Endpoint, listed: Any, wanted: str) -> tuple[str, int | None]:
-    """The model to use of those that a server lists, and its window in tokens where it tells.
+    """Choose the model among those that a server lists; return its window in tokens if given.
 
     Raises ``ModelError`` where none is wanted and not exactly one is there.
     """

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 _CONNECT_SECONDS: Final = 15.0
 _ASK_SECONDS: Final = 5.0
-# Of a model that nobody knows: what common ones take at least, so that an error is rare.
+# For an unknown model: what common ones take at least, so that an error is rare.
 _WINDOW: Final[dict[str, int]] = {"anthropic": 200_000, "openai": 32_768}
 _LONGEST_REPLY: Final = 32_000
 _UNKNOWN_REPLY: Final = 8_192
@@ -51,11 +51,11 @@ async def open_model(
     timing: Timing | None = None,
     transport: httpx2.AsyncBaseTransport | None = None,
 ) -> AsyncIterator[Model]:
-    """The model of ``[agents.NAME]``, ``agent`` being the name; ``model`` is a step's own choice in
-    place of the setting.
+    """Open the model of ``[agents.NAME]``, ``agent`` being the name; ``model`` is a step's own
+    choice in place of the setting.
 
-    ``environ`` is the daemon's environment (keys, base URLs); proxies are httpx2's matter, and
-    left out for a server on this machine. ``tell`` hears of text, thoughts and further attempts.
+    ``environ`` is the daemon's environment (keys, base URLs); proxies are httpx2's matter, and left
+    out for a server on this machine. ``tell`` receives text, thoughts and further attempts.
     ``transport`` is for tests. Raises ``ModelError``.
     """
     wanted = model or settings.model
@@ -88,7 +88,7 @@ async def open_model(
 
 
 def _reply_tokens(name: str, window: float) -> int:
-    """How many tokens a reply may have: enough for thinking and a long file."""
+    """Return how many tokens a reply may have: enough for thinking and a long file."""
     found = known(name)
     longest = min(found.reply, _LONGEST_REPLY) if found else _UNKNOWN_REPLY
     return int(min(longest, window / 4))
@@ -97,7 +97,7 @@ def _reply_tokens(name: str, window: float) -> int:
 async def _openai(
     endpoint: Endpoint, wanted: str, client: httpx2.AsyncClient, tell: Tell, policy: RetryPolicy
 ) -> tuple[OpenAIDialect, int | None]:
-    """The dialect with its model's name, and the window in tokens if the server tells.
+    """Build the dialect with its model's name, and return the window in tokens if known.
 
     A server that the user named is asked for its models; without a wanted one it must answer.
     """
@@ -121,14 +121,14 @@ async def _openai(
     except ModelError:
         if not wanted:
             raise
-        return dialect, None  # the list only tells how much the model takes in
+        return dialect, None  # the list only shows how much the model takes in
     dialect.model, window = choose_model(endpoint, listed, wanted)
     return dialect, window
 
 
 @cache
 def _tls() -> ssl.SSLContext:
-    """Whom to believe; reading all the authorities takes long, so they are read once."""
+    """Build the TLS context once: reading all the authorities takes long."""
     import httpx2
 
     return httpx2.create_ssl_context()

@@ -1,7 +1,7 @@
-"""What is known of models by name: the size of their context, of a reply, and list prices.
+"""The known facts on models by name: the size of their context, of a reply, and list prices.
 
 The prices are the providers' published ones of autumn 2026, in US dollars; what an account really
-pays may differ. A name that is not here has no price: its cost counts as 0 and is said to be
+pays may differ. A name that is not here has no price: its cost counts as 0 and is reported as
 unknown.
 """
 
@@ -84,12 +84,12 @@ _RELEASE: Final = re.compile(r"(-latest|[-@][0-9]{8}|-[0-9]{4}-[0-9]{2}-[0-9]{2}
 
 
 def known(model: str) -> Known | None:
-    """What is known of a model; a release's mark and a gateway's prefix (``x/``) do not count."""
+    """Look up a model; a release's mark and a gateway's prefix (``x/``) do not count."""
     return _MODELS.get(_RELEASE.sub("", model.rpartition("/")[2]))
 
 
 def cost_usd(model: str, usage: Usage) -> float | None:
-    """What the tokens cost by list price; ``None`` where nobody knows the model's prices."""
+    """Compute the cost of the tokens by list price; ``None`` where the prices are unknown."""
     found = known(model)
     if found is None:
         return None

@@ -16,9 +16,9 @@ class ThoughtFilter:
         self._state = "beginning"
 
     def feed(self, text: str, *, last: bool = False) -> tuple[str, str]:
-        """The thought and the text that ``text`` completes.
+        """Return the thought and the text that ``text`` completes.
 
-        What may still be part of a mark is held back, until ``last``.
+        A part that may still belong to a mark is held back, until ``last``.
         """
         held = self._held + text
         self._held = ""
@@ -46,7 +46,7 @@ class ThoughtFilter:
 
 
 def _open_end(text: str) -> int:
-    """How many characters at the end may be the beginning of the closing mark."""
+    """Count the characters at the end that may be the beginning of the closing mark."""
     for size in range(min(len(_CLOSE) - 1, len(text)), 0, -1):
         if _CLOSE.startswith(text[-size:]):
             return size

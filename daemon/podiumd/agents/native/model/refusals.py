@@ -1,4 +1,4 @@
-"""What a server's refusal means, in words that say what to do; the same for both protocols."""
+"""The meaning of a server's refusal, in words on what to do; the same for both protocols."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _WINDOW: Final = re.compile(
     r"\s*([0-9]{3,9})",
     re.IGNORECASE,
 )
-# Of a model, not of a path such as /v1/models.
+# A model, not a path such as /v1/models.
 _OF_A_MODEL: Final = re.compile(r"(?<![\w/.])model(?![a-z])", re.IGNORECASE)
 _NO_CREDIT: Final = re.compile(r"insufficient_quota|credit balance|payment required", re.IGNORECASE)
 # Types of error events within a stream, and the status they would have had by themselves.
@@ -42,7 +42,7 @@ _STATUS_OF: Final = {
 
 
 class _Said(NamedTuple):
-    """What the server said: ``words`` for people, ``all`` of it for recognising."""
+    """The message of the server: ``words`` for people, ``all`` of it for recognising."""
 
     words: str
     all: str
@@ -52,7 +52,7 @@ class _Said(NamedTuple):
 def refused(
     endpoint: Endpoint, model: str, status: int, headers: Mapping[str, str], body: bytes
 ) -> ModelError:
-    """The error for an answer that is no success."""
+    """Build the error for an answer that is no success."""
     said = _said(endpoint, _loaded(body))
     kind, sentence = _judged(endpoint, model, status, said)
     if 300 <= status < 400:
@@ -72,7 +72,7 @@ def refused(
 
 
 def broke_off(endpoint: Endpoint, model: str, error: Any) -> ModelError:
-    """The error for one that the server reports in the middle of a reply."""
+    """Build the error for one that the server reports in the middle of a reply."""
     said = _said(endpoint, {"error": error})
     code = error.get("code") if isinstance(error, Mapping) else None
     own = code if isinstance(code, int) and 400 <= code < 600 else 500
@@ -84,7 +84,7 @@ def broke_off(endpoint: Endpoint, model: str, error: Any) -> ModelError:
 
 
 def clean(endpoint: Endpoint, text: str) -> str:
-    """A server's text made fit for people and logs: short, one line, without keys."""
+    """Clean a server's text for people and logs: short, one line, without keys."""
     if endpoint.key:
         text = text.replace(endpoint.key, HIDDEN)
     return escape(snippet(" ".join(text.split()), _LONGEST_WORDS))
@@ -95,7 +95,7 @@ def _loaded(body: bytes) -> Any:
     try:
         return json.loads(text)
     except (ValueError, RecursionError):
-        # A page of a proxy: its markup tells nothing.
+        # A page of a proxy: its markup means nothing.
         return {"message": "" if text.lstrip().startswith("<") else text}
 
 
@@ -117,7 +117,7 @@ def _window(said: _Said) -> int | None:
 
 
 def _judged(endpoint: Endpoint, model: str, status: int, said: _Said) -> tuple[Kind, str]:
-    """The kind of a refusal and its sentence."""
+    """Return the kind of a refusal and its sentence."""
     host, words = endpoint.host, f": {said.words}" if said.words else ""
     if status in (401, 403):
         return "auth", _no_entry(endpoint, status, words)

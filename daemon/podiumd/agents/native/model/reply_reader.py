@@ -1,4 +1,4 @@
-"""What both protocols' readers share: the reply as it grows, bounded, and careful looks at JSON."""
+"""The shared part of both protocols' readers: the reply as it grows, bounded, and checked JSON."""
 
 from __future__ import annotations
 
@@ -15,9 +15,10 @@ Piece = ReplyText | ReplyThought
 
 
 class ReplyReader(Protocol):
-    """Reads one reply. ``ended``: the server said that nothing follows, or a bound was reached.
+    """Reader of one reply. ``ended``: the server announced that nothing follows, or a bound was
+    reached.
 
-    ``stop`` is ``None`` until the server said why the reply ended; without it the reply was cut
+    ``stop`` is ``None`` until the server gave the reason for the end; without it the reply was cut
     off on its way.
     """
 
@@ -28,7 +29,7 @@ class ReplyReader(Protocol):
     model: str
 
     def event(self, event: ServerEvent) -> list[Piece]:
-        """Read one event. Raises ``StreamError``, and ``ModelError`` where it tells of one."""
+        """Read one event. Raises ``StreamError``, and ``ModelError`` where it reports one."""
         ...
 
     def whole(self, body: Any) -> list[Piece]:
@@ -56,7 +57,7 @@ class Growing:
 
 
 def load(text: str) -> dict[str, Any]:
-    """A JSON object. Raises ``StreamError`` for anything else."""
+    """Load a JSON object. Raises ``StreamError`` for anything else."""
     try:
         found = json.loads(text)
     except (ValueError, RecursionError):
@@ -67,25 +68,25 @@ def load(text: str) -> dict[str, Any]:
 
 
 def member(of: Any, name: str) -> Mapping[str, Any]:
-    """The object under a name; an empty one where there is none."""
+    """Return the object under a name; an empty one where there is none."""
     found = of.get(name) if isinstance(of, Mapping) else None
     return found if isinstance(found, Mapping) else {}
 
 
 def members(of: Mapping[str, Any], name: str) -> list[Mapping[str, Any]]:
-    """The objects of the list under a name."""
+    """Return the objects of the list under a name."""
     found = of.get(name)
     return [one for one in found if isinstance(one, Mapping)] if isinstance(found, list) else []
 
 
 def words(of: Mapping[str, Any], name: str) -> str:
-    """The string under a name; an empty one where there is none."""
+    """Return the string under a name; an empty one where there is none."""
     found = of.get(name)
     return found if isinstance(found, str) else ""
 
 
 def count(of: Mapping[str, Any], name: str, otherwise: int = 0) -> int:
-    """The count under a name, where it can be one."""
+    """Return the count under a name, where it can be one."""
     found = of.get(name)
     if isinstance(found, bool) or not isinstance(found, int) or not 0 <= found <= 2**53:
         return otherwise

@@ -1,4 +1,4 @@
-"""When to ask a model again: what is worth another attempt, how many, how long to wait."""
+"""The times to ask a model again: what is worth another attempt, how many, how long to wait."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ class RetryPolicy(msgspec.Struct, frozen=True):
 
     ``attempts``: at most so many; ``seconds``: no further one begins later than this after the
     first; ``first``, ``longest``: the wait grows from one to the other, doubling, where the server
-    names none. A server may ask for at most ``patience`` seconds: nobody sits out an account's
-    limit. ``chance`` (0 to 1) spreads the waits of those who failed together.
+    names none. A server may ask for at most ``patience`` seconds: an account's limit is never sat
+    out. ``chance`` (0 to 1) spreads the waits of those that failed together.
     """
 
     attempts: int = 6
@@ -31,7 +31,7 @@ class RetryPolicy(msgspec.Struct, frozen=True):
     chance: Callable[[], float] = random.random
 
     def wait(self, failed: int, asked: float | None, passed: float) -> float | None:
-        """Seconds until the next attempt; ``None``: give up.
+        """Return the seconds until the next attempt; ``None``: give up.
 
         ``failed`` attempts have been made in ``passed`` seconds; ``asked`` is what the server
         wants, which is kept or given up on, never cut short.
@@ -46,7 +46,7 @@ class RetryPolicy(msgspec.Struct, frozen=True):
 
 
 def worth_another(status: int, headers: Mapping[str, str]) -> bool:
-    """Whether an answer of this status may be another one soon; the server's own word wins."""
+    """Return whether the answer to a later request may differ; the server's own word wins."""
     word = headers.get("x-should-retry", "")
     if word in ("true", "false"):
         return word == "true"
@@ -54,7 +54,7 @@ def worth_another(status: int, headers: Mapping[str, str]) -> bool:
 
 
 def retry_after(headers: Mapping[str, str], now: Callable[[], float] = time.time) -> float | None:
-    """Seconds that the server asks for, as a number or a date; ``None`` without a usable one."""
+    """Parse the seconds that the server asks for, as a number or a date; ``None`` without one."""
     for name, unit in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
         try:
             seconds = float(headers.get(name, "")) * unit

@@ -36,13 +36,13 @@ from podiumd.agents.native.model.base import (
 )
 from podiumd.core.reply.model_message import Message
 
-_PIECE: Final = 24  # characters told at once
+_PIECE: Final = 24  # characters sent at once
 _OVER: Final = "The script of the scripted model is over: nothing is left to reply."
 _DEMO: Final = "demo_replies.toml"
 
 
 class ScriptedReply(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One reply of a script; see the module's text for the keys."""
+    """A reply of a script; see the module's text for the keys."""
 
     text: str = ""
     when: str = ""
@@ -91,7 +91,7 @@ class ScriptedModel:
 
 
 async def open_script(path: str, tell: Tell) -> ScriptedModel:
-    """The model that plays a file, or without a ``path`` the built-in demonstration.
+    """Open the model that plays a file, or without a ``path`` the built-in demonstration.
 
     Raises ``ModelError`` of kind ``setup`` for a file that cannot be used.
     """

@@ -13,7 +13,7 @@ class StreamError(ValueError):
 
 
 class ServerEvent(NamedTuple):
-    """One event; ``name`` is empty where the server gave none."""
+    """A server-sent event; ``name`` is empty where the server gave none."""
 
     name: str
     data: str
@@ -31,7 +31,7 @@ class EventParser:
         self._size = 0
 
     def feed(self, data: bytes) -> list[ServerEvent]:
-        """The events that ``data`` completes. Raises ``StreamError`` at what is too long."""
+        """Return the events that ``data`` completes. Raises ``StreamError`` at what is too long."""
         events = []
         if self._after_return and data:
             data = data.removeprefix(b"\n")

@@ -1,1 +1,1 @@
-"""What phones are sent of runs and sessions."""
+"""Messages for phones about runs and sessions."""

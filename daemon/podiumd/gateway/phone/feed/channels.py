@@ -1,9 +1,9 @@
 """Live sessions: one reading feed a session, however many phones look at it.
 
-A subscription has a cursor, ``at``: the last ``seq`` that its phone was sent. What the feed brings
-goes at once, in a frame that all share, to everyone whose cursor stands just before it and whose
-socket takes it. Whoever is behind (a slow socket, the end of a long answer) reads on from its own
-cursor, at its own pace; nothing queues for it and the others notice nothing.
+A subscription has a cursor, ``at``: the last ``seq`` that its phone was sent. New messages of the
+feed go at once, in a frame that all share, to each phone whose cursor stands just before them and
+whose socket takes them. A phone that is behind (a slow socket, the end of a long answer) reads on
+from its own cursor, at its own pace; nothing queues for it and the others notice nothing.
 """
 
 from __future__ import annotations
@@ -47,10 +47,10 @@ class Receiver(Protocol):
 
 
 class Subscription:
-    """One phone's view of one session. ``live``: its last answer was complete.
+    """A phone's view of one session. ``live``: its last answer was complete.
 
-    ``fell_behind`` is called when it leaves the live frames, ``lost`` when it is live and there
-    is no feed of its log any more, with the log's signature.
+    ``fell_behind`` is called when it leaves the live frames, ``lost`` when it is live and there is
+    no feed of its log any more, with the log's signature.
     """
 
     def __init__(
@@ -77,7 +77,7 @@ class Subscription:
 
 
 class Channel:
-    """One session's feed. ``last`` is the ``seq`` that the log has come to, ``signature`` the
+    """The feed of one session. ``last`` is the ``seq`` that the log has come to, ``signature`` the
     log's."""
 
     def __init__(self, session_id: str) -> None:
@@ -92,7 +92,7 @@ class Channel:
         self.failure: PodiumError | None = None
 
     def session(self, last_seq: int, signature: str) -> history.Session:
-        """The session, where its log ends with ``last_seq``."""
+        """Return the session, where its log ends with ``last_seq``."""
         return history.Session(
             session_id=self.session_id,
             provider=self.agent,
@@ -101,7 +101,7 @@ class Channel:
         )
 
     def deliver(self, messages: list[Message], frame: Callable[[bytes], bytes]) -> None:
-        """Send what the feed brought to whoever stands just before it."""
+        """Send new messages of the feed to each subscription that stands just before them."""
         first, last = messages[0].seq, messages[-1].seq
         self.last = max(self.last, last)
         made: dict[int, _Made] = {}
@@ -161,9 +161,9 @@ class Channels:
         self._open: dict[str, Channel] = {}
 
     async def join(self, subscription: Subscription) -> Channel:
-        """Have a subscription hear of its session; it is told live once it is ``live``.
+        """Join a subscription to its session's feed; it gets live frames once it is ``live``.
 
-        One that was left meanwhile (it is ``over``) hears nothing. Raises ``NotFound`` and other
+        One that was left meanwhile (it is ``over``) gets nothing. Raises ``NotFound`` and other
         refusals of the service.
         """
         session_id = subscription.session_id
@@ -182,7 +182,7 @@ class Channels:
         return channel
 
     def leave(self, subscription: Subscription) -> None:
-        """No frame goes to this subscription any more."""
+        """Stop all frames to this subscription."""
         subscription.over = True
         channel = self._open.get(subscription.session_id)
         if channel is not None:
@@ -192,7 +192,7 @@ class Channels:
                 channel.scope.cancel()
 
     def get(self, session_id: str) -> Channel | None:
-        """The feed of a session, if some phone looks at it."""
+        """Return the feed of a session, if some phone looks at it."""
         return self._open.get(session_id)
 
     async def _run(self, channel: Channel) -> None:
@@ -216,8 +216,8 @@ class Channels:
                 await trio.sleep(AGAIN_SECONDS)
 
     def _end(self, channel: Channel, refusal: PodiumError) -> None:
-        """Nobody can follow this session any more: those who wait to join hear why, and those
-        who are live are given back to their phones."""
+        """End a session's feed: those that wait to join get ``refusal``, and those that are live
+        are given back to their phones."""
         channel.failure = refusal
         channel.ready.set()
         if self._open.get(channel.session_id) is channel:
@@ -244,7 +244,7 @@ class Channels:
                 messages = await messages_of(news)
                 signature = history.signature(news)
                 if channel.signature not in (history.EMPTY, signature):
-                    return  # messages were taken out of it: whoever is live begins anew
+                    return  # messages were taken out of it: a live phone begins anew
                 channel.signature = signature
                 if messages:
                     channel.deliver(messages, self._frame)

@@ -1,7 +1,7 @@
-"""What a phone has surely received of what it was told: the ends of recipes are told again else.
+"""Tracking of what a phone has surely received: unconfirmed ends of recipes are sent again.
 
-That a phone speaks proves nothing: its message may have been on the way for long. So a ping of the
-WebSocket goes out after what it was told, and its pong comes only when the phone has all of that.
+A message from a phone proves nothing: it may have been on the way for long. So a ping of the
+WebSocket goes out after the news, and its pong comes only when the phone has all of them.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ AGAIN_SECONDS: Final = 2.0
 
 
 class DeliveryTracking:
-    """Up to which event a phone has received what it was told.
+    """The event up to which a phone has received all that it was sent.
 
-    ``delivered`` returns once the phone has everything that was sent to it, and raises
-    ``Closed``. ``note`` stores a position.
+    ``delivered`` returns once the phone has everything that was sent to it, and raises ``Closed``.
+    ``note`` stores a position.
     """
 
     def __init__(
@@ -38,7 +38,7 @@ class DeliveryTracking:
         self._news = trio.Event()
 
     def sent(self, position: int) -> None:
-        """It was sent everything up to an event."""
+        """Note that the phone was sent everything up to an event."""
         if position > self._sent:
             self._sent = position
             self._news.set()

@@ -1,13 +1,13 @@
 """A session's messages for a phone: which a subscription gets, and how many fit. Pure.
 
-One shape for all versions. A message's ``seq`` counts from 1; for phones of 0.5.0 its ``offset``
-is one less. A cursor is the ``seq`` of the last message that a phone has, and 0 for none: it goes
-over the wire as ``next_offset``, and as ``next_seq`` with one added.
+One shape for all versions. A message's ``seq`` counts from 1; for phones of 0.5.0 its ``offset`` is
+one less. A cursor is the ``seq`` of the last message that a phone has, and 0 for none: it goes over
+the wire as ``next_offset``, and as ``next_seq`` with one added.
 
 Apps read aloud what comes behind the first answer to a subscription: 0.5.0 behind its
 ``next_offset``, 0.4.0 behind its ``next_seq``. So nothing old may stand there: 0.5.0 gets one
-answer whatever it lacks, and 0.4.0 in each answer the number that the session's next message will
-have.
+answer, however much it lacks, and 0.4.0 in each answer the number that the session's next message
+will have.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ WINDOW: Final = 50
 """Messages that a phone keeps of a session, and so the most that it first gets."""
 
 EMPTY: Final = "podium-0"
-"""The signature of an empty log. Whoever has only seen this one has messages of no other."""
+"""The signature of an empty log. A phone that has only seen this one has messages of no other."""
 
 _WINDOW_CUTS: Final = (budget.MESSAGE_BYTES, 6 * budget.KB, 2 * budget.KB)
-"""What a window's older messages are cut to until all of them fit."""
+"""Limits to which a window's older messages are cut until all of them fit."""
 
 
 class Message(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -49,10 +49,10 @@ class Message(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class Session(NamedTuple):
-    """What all messages of a session share.
+    """The fields that all messages of a session share.
 
-    ``last_seq`` is that of the newest message, 0 where there is none. ``signature`` is a word
-    that stays while every message keeps its ``seq``, see ``signature``.
+    ``last_seq`` is that of the newest message, 0 where there is none. ``signature`` is a word that
+    stays while every message keeps its ``seq``, see ``signature``.
     """
 
     session_id: str
@@ -74,7 +74,7 @@ class Reply(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """How to answer a subscription: by which of this module's functions, after which cursor."""
+    """The plan for a subscription's answer: which function of this module, after which cursor."""
 
     kind: Literal["window", "delta", "replaced"]
     after: int = 0
@@ -82,7 +82,7 @@ class Plan(NamedTuple):
 
 
 def signature(page: MessagesPage | NewMessages) -> str:
-    """The word for a session's log, by what a page of it tells.
+    """Return the word for a session's log, from a page of it.
 
     A log's first message keeps its number for ever, so the word outlives growth, restarts and the
     index; a session that was forgotten and comes again begins with another one. So it is another
@@ -100,7 +100,7 @@ def plan(subscribe: Subscribe, version: str, session: Session, hint: int | None 
 
     ``version`` decides between two cursors; ``hint`` is the seq of the message that
     ``last_message_id`` names, if it is known. A cursor of another log says nothing of this one:
-    apps of the newest version are told so, for the others it is as one beyond the end.
+    apps of the newest version get a notice of that, for the others it is as one beyond the end.
     """
     foreign = subscribe.file_signature_seen not in (None, EMPTY, session.signature)
     if foreign and version == versions.CEILING:
@@ -195,7 +195,7 @@ def _row(session: Session, message: Message, limit: int) -> _Row:
 
 
 def _fitted(session: Session, message: Message, room: int) -> _Row:
-    """The message in less than ``room`` bytes, its comma included."""
+    """Cut the message to less than ``room`` bytes, its comma included."""
 
     def build(text: str) -> bytes:
         return _encoded(session, message, text).data
@@ -221,7 +221,7 @@ def _encoded(session: Session, message: Message, text: str) -> _Row:
 
 
 def _oldest(session: Session, messages: Sequence[Message], at: int, room: int) -> list[_Row]:
-    """Of the messages from ``messages[at]`` on those that fit, at least one."""
+    """Return the messages from ``messages[at]`` on that fit, at least one."""
     rows: list[_Row] = []
     for message in islice(messages, at, None):
         row = _row(session, message, budget.MESSAGE_BYTES)
@@ -235,7 +235,7 @@ def _oldest(session: Session, messages: Sequence[Message], at: int, room: int) -
 
 
 def _newest(session: Session, messages: Sequence[Message], room: int, limit: int) -> list[_Row]:
-    """The newest messages that fit, the newest first; older ones are cut to ``limit``."""
+    """Return the newest messages that fit, the newest first; older ones are cut to ``limit``."""
     rows: list[_Row] = []
     for message in reversed(messages):
         row = _row(session, message, limit if rows else budget.MESSAGE_BYTES)
@@ -294,7 +294,7 @@ def _frame(
 def _envelope_bytes(
     session: Session, messages: Sequence[Message], most: int, gap: Json | None
 ) -> int:
-    """The size of the frame around any of these messages, its numbers as long as they can get."""
+    """Return the size of the frame around any of these messages, with the longest numbers."""
     uuid = max((message.uuid for message in messages), key=len, default="")
     row = _Row(most, uuid, b"")
     return len(_frame(session, [row], most, complete=False, gap=gap))

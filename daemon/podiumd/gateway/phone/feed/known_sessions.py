@@ -1,4 +1,4 @@
-"""Whether a session is there, for phones that name one."""
+"""Existence of a session that a phone names."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from podiumd.runtime.service import Service
 
 
 async def known(service: Service, session_id: str | None) -> bool:
-    """Whether there is such a session."""
+    """Return whether there is such a session."""
     if session_id is None:
         return False
     try:
@@ -18,8 +18,8 @@ async def known(service: Service, session_id: str | None) -> bool:
 
 
 async def known_or_held(service: Service, session_id: str | None) -> bool:
-    """Whether there is such a session, or a turn is about to make it: an agent writes nothing
-    down in its first second."""
+    """Return whether there is such a session, or a turn is about to make it: an agent writes
+    nothing down in its first second."""
     if session_id is None or await known(service, session_id):
         return session_id is not None
     locks = await service.locks()

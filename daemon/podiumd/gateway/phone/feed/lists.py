@@ -50,7 +50,7 @@ class SessionLists:
         self._rested = float("-inf")
 
     async def frames(self, recents: int, budget: int) -> Lists:
-        """Both, for a phone that takes ``recents`` rows in frames of ``budget`` bytes."""
+        """Return both lists for a phone that takes ``recents`` rows in ``budget``-byte frames."""
         batch = self._next
         async with self._lock:
             if batch.listing is None:

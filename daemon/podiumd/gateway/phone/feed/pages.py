@@ -14,16 +14,16 @@ from podiumd.wire.sessions import MessagesPage, NewMessages
 T = TypeVar("T")
 
 QUICK_BYTES: Final = 256 * 1024
-"""Of what is made out in the event loop itself."""
+"""Bytes of messages that are made out in the event loop itself."""
 
 
 async def messages_of(page: MessagesPage | NewMessages) -> list[Message]:
-    """The messages of a page, or of a feed's news."""
+    """Decode the messages of a page, or of a feed's news."""
     encoded = page.messages
     size = sum(memoryview(each).nbytes for each in encoded)
     return await made(size, lambda: [text.of_json(each) for each in encoded])
 
 
 async def made(size: int, make: Callable[[], T]) -> T:
-    """What ``make`` returns; in a thread where it is made of more than a few bytes."""
+    """Return what ``make`` returns; in a thread where it is made of more than a few bytes."""
     return make() if size <= QUICK_BYTES else await trio.to_thread.run_sync(make)

@@ -1,4 +1,4 @@
-"""What phones show of recipes: kept in step with the events of runs. Pure.
+"""The recipes that phones show: kept in step with the events of runs. Pure.
 
 Phones know a recipe by the session in which a person started it. A run may work in other sessions
 too (a step with a fresh one), and a restart gives it a new one: the board knows which is shown.
@@ -29,7 +29,7 @@ Told = (
     | f.TurnEnded
     | f.RunEnded
 )
-"""The facts that phones are told something of."""
+"""Facts that are reported to phones."""
 
 RESTARTED: Final = Exit(
     reason="restart-new-session",
@@ -37,7 +37,7 @@ RESTARTED: Final = Exit(
     class_="completed",
     message="The recipe goes on in a new session",
 )
-"""The exit that is told in a session whose recipe goes on in a new one."""
+"""Exit reported in a session whose recipe goes on in a new one."""
 
 
 class Shown(msgspec.Struct):
@@ -58,7 +58,7 @@ class Shown(msgspec.Struct):
 
 
 class Started(msgspec.Struct, frozen=True):
-    """A recipe runs, and this is where it stands now; said again at each step."""
+    """A recipe runs, and this is where it stands now; sent again at each step."""
 
     shown: Shown
 
@@ -102,19 +102,19 @@ class RecipeBoard:
 
     @property
     def shown(self) -> list[Shown]:
-        """Every recipe that has come to a step, the oldest first."""
+        """List each recipe that has come to a step, the oldest first."""
         return [each for each in self._runs.values() if each.step]
 
     def of_session(self, session_id: str) -> Shown | None:
-        """The recipe that runs in a session."""
+        """Return the recipe that runs in a session."""
         return next((e for e in self._runs.values() if e.session_id == session_id), None)
 
     def of_run(self, run_id: str) -> Shown | None:
-        """A run's recipe, if it runs."""
+        """Return a run's recipe, if it runs."""
         return self._runs.get(run_id)
 
     def take(self, run_id: str, fact: Told) -> list[Change]:
-        """Bring the board up to date with a fact; returns what phones are to be told."""
+        """Bring the board up to date with a fact; return the changes to report to phones."""
         if isinstance(fact, f.RunStarted):
             if fact.kind == "recipe":
                 self._runs[run_id] = _shown(fact)
@@ -147,7 +147,7 @@ class RecipeBoard:
                 assert_never(fact)
 
     def _enter(self, shown: Shown, entered: f.StepEntered) -> list[Change]:
-        """A step begins; the first after a restart does so in a new session."""
+        """Begin a step; the first after a restart begins in a new session."""
         left: list[Change] = []
         if shown.next_session:
             left.append(Ended(msgspec.structs.replace(shown), RESTARTED))
@@ -157,7 +157,7 @@ class RecipeBoard:
 
 
 def standing(run: Run, started: f.RunStarted) -> Shown:
-    """A recipe where its run stands now."""
+    """Build a recipe as its run stands now."""
     shown = _shown(started)
     shown.session_id = run.main_session_id
     shown.step, shown.step_count = run.step or "", run.step_count
@@ -165,7 +165,7 @@ def standing(run: Run, started: f.RunStarted) -> Shown:
 
 
 def _shown(started: f.RunStarted) -> Shown:
-    """A recipe that has just begun."""
+    """Build a recipe that has just begun."""
     told, limits = begun(started), started.limits
     return Shown(
         run_id=started.run_id,

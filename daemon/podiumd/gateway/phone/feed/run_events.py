@@ -1,4 +1,4 @@
-"""What happens in runs, told to phones: from the events of the daemon to their messages."""
+"""Reports of runs to phones: from the events of the daemon to their messages."""
 
 from __future__ import annotations
 
@@ -58,14 +58,14 @@ Untold = (
     | f.LimitHit
     | f.LoopFact
 )
-"""What phones are told nothing of here."""
+"""Facts that are not reported to phones here."""
 
 MOST_ENDINGS = 100
-"""Recipes that ended while a phone was away, of which it is told; the newest."""
+"""Recipes that ended while a phone was away and are reported to it; the newest."""
 
 
 class Audience(Protocol):
-    """Every phone. ``reached``: they were told of one event more."""
+    """The phones. ``reached``: one event more was sent to them."""
 
     def broadcast(self, payload: bytes) -> None: ...
     def each(self, make: Callable[[PhoneLink], bytes]) -> None: ...
@@ -73,17 +73,17 @@ class Audience(Protocol):
     def reached(self) -> None: ...
     @property
     def listens(self) -> bool:
-        """Whether one of them says aloud what it is told."""
+        """Return whether one of them speaks aloud what it is sent."""
         ...
 
     def say(self, session_id: str, text: str, *, everywhere: bool) -> None: ...
 
 
 async def guarded(work: Awaitable[None]) -> None:
-    """A fault in what is told to phones must not end the gateway."""
+    """Do work for phones; a fault in it is logged and must not end the gateway."""
     try:
         await work
-    except Exception as error:  # noqa: BLE001 - logged, and what comes next is told again
+    except Exception as error:  # noqa: BLE001 - logged; later reports are sent still
         log("Phones were not told", "error", exception=error)
 
 
@@ -102,11 +102,11 @@ class RunEvents:
 
     @property
     def told(self) -> int:
-        """Up to which event phones have been told of everything."""
+        """Return up to which event everything has been reported to phones."""
         return self._order.before(self._position)
 
     def waits(self, session_id: str) -> bool:
-        """Whether the end of a recipe is yet to be told in a session."""
+        """Return whether the end of a recipe is yet to be reported in a session."""
         return self._order.waits(session_id)
 
     async def begin(self) -> None:
@@ -128,7 +128,7 @@ class RunEvents:
             log("Recipe not shown: its beginning is damaged", "error", run_id=run.run_id)
 
     async def follow(self) -> None:
-        """Tell phones of every event until the daemon stops; what fails costs that event alone."""
+        """Send phones every event until the daemon stops; what fails costs that event alone."""
         while True:
             try:
                 async with self._service.subscribe(EVENTS, self._position) as feed:
@@ -142,7 +142,7 @@ class RunEvents:
                 await trio.sleep(AGAIN_SECONDS)
 
     async def _take(self, event: Event) -> None:
-        """Tell of an event; never waits for a run."""
+        """Send an event to phones; never wait for a run."""
         fact = event.fact
         if isinstance(fact, Untold):
             return
@@ -190,7 +190,7 @@ class RunEvents:
             self._order.tell(session_id, say)
 
     def _tell(self, event: Event, fact: Told) -> None:
-        """What is said of an event beside what it means for a recipe."""
+        """Report an event beside what it means for a recipe."""
         session_id, audience = str(event.session_id), self._audience
         shown = self.board.of_run(event.run_id)
         seen_in = session_id if shown is None else shown.session_id
@@ -228,8 +228,10 @@ class RunEvents:
         self._order.tell(seen_in, tell)
 
     async def endings(self, after: int, since: str) -> list[bytes]:
-        """What to tell a phone of recipes that ended after a position of events, but not before
-        the time ``since``; nothing of those whose end is to be told to all in a moment."""
+        """Build the reports for a phone of recipes that ended after a position of events.
+
+        None is older than the time ``since``, or of a run whose end goes to all in a moment.
+        """
         found: list[bytes] = []
         until, untold = self._position, self._order.untold
         for event in await self._service.ended_recipes(after, until, MOST_ENDINGS):
@@ -241,8 +243,8 @@ class RunEvents:
         return found
 
     async def _ended_in(self, run: Run) -> str:
-        """The session in which a recipe was shown last: a restart that a limit refused has given
-        the run a session that nobody has seen."""
+        """Return the session in which a recipe was shown last: a restart that a limit refused has
+        given the run a session that no person has seen."""
         if run.exit is None or run.exit.reason != "max-restarts":
             return run.main_session_id
         if run.restarts > 1:

@@ -1,8 +1,7 @@
-"""What is told of sessions, in the order in which it happened.
+"""Reports of sessions to phones, in the order in which things happened.
 
-The end of a recipe is told when its agent has gone and the session is free, which may take a
-while. What happens in that session meanwhile is told after it; all other sessions wait for
-nothing.
+The end of a recipe is reported when its agent has gone and the session is free, which may take a
+while. Events of that session meanwhile are reported after it; all other sessions wait for nothing.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from podiumd.observe.logs import log
 
 
 class _End(NamedTuple):
-    """The end of a run, told by ``tell`` once ``gone`` has returned."""
+    """The end of a run, reported by ``tell`` once ``gone`` has returned."""
 
     run_id: str
     position: int
@@ -26,9 +25,9 @@ class _End(NamedTuple):
 
 
 class SessionOrdering:
-    """The sessions in which an end waits, each with what is to be told after it.
+    """Per-session order of reports: the sessions in which an end waits, each with what follows it.
 
-    ``told`` is called whenever an end has been.
+    ``told`` is called after the report of each end.
     """
 
     def __init__(self, nursery: trio.Nursery, told: Callable[[], None]) -> None:
@@ -39,19 +38,19 @@ class SessionOrdering:
 
     @property
     def untold(self) -> frozenset[str]:
-        """The runs whose end is not told yet."""
+        """Return the runs whose end is not reported yet."""
         return frozenset(self._ends)
 
     def waits(self, session_id: str) -> bool:
-        """Whether the end of a recipe is yet to be told in a session."""
+        """Return whether the end of a recipe is yet to be reported in a session."""
         return session_id in self._waiting
 
     def before(self, position: int) -> int:
-        """Up to which event everything is told, of those up to ``position``."""
+        """Return up to which event everything is reported, of those up to ``position``."""
         return min((at - 1 for at in self._ends.values()), default=position)
 
     def tell(self, session_id: str, tell: Callable[[], None]) -> None:
-        """Tell something of a session, now or after the end that is to come first."""
+        """Report something of a session, now or after the end that is to come first."""
         if session_id in self._waiting:
             self._waiting[session_id].append(tell)
         else:
@@ -65,7 +64,7 @@ class SessionOrdering:
         gone: Callable[[], Awaitable[None]],
         tell: Callable[[], None],
     ) -> None:
-        """Tell the end of a run in a session once ``gone`` has returned."""
+        """Report the end of a run in a session once ``gone`` has returned."""
         self._ends[run_id] = position
         end = _End(run_id, position, gone, tell)
         if session_id in self._waiting:
@@ -75,7 +74,7 @@ class SessionOrdering:
             self._nursery.start_soon(self._wait, session_id)
 
     async def _wait(self, session_id: str) -> None:
-        """Tell what waits in one session, until nothing does."""
+        """Report what waits in one session, until nothing does."""
         waiting = self._waiting[session_id]
         while waiting:
             one = waiting[0]
@@ -85,7 +84,7 @@ class SessionOrdering:
                     one.tell()
                 else:
                     one()
-            except Exception as error:  # noqa: BLE001 - logged; what comes after is told still
+            except Exception as error:  # noqa: BLE001 - logged; later reports are sent still
                 log("Phones were not told", "error", exception=error)
             waiting.popleft()
             if isinstance(one, _End):

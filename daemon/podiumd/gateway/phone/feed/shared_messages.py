@@ -19,7 +19,7 @@ NONE_RAN: Final = Exit(
     class_="completed",
     message="No recipe runs in this session",
 )
-"""The exit that is told where a phone believes in a recipe that is not there."""
+"""Exit reported where a phone believes in a recipe that is not there."""
 
 
 SAID: Final = {
@@ -29,11 +29,12 @@ SAID: Final = {
     "next prompt": "Queued: the recipe's next prompt carries it",
     "phase": "Delivered: the conversation's next prompt",
 }
-"""What is said to a phone whose words were taken, by where they went."""
+"""Note to a phone whose words were taken, by where they went."""
 
 
 def started(shown: Shown, ios_session_id: str | None = None, status: str = "running") -> bytes:
-    """``recipe_started`` of a recipe as it stands now; ``status`` is said before its first step."""
+    """Build ``recipe_started`` of a recipe as it stands now; ``status`` stands in before its first
+    step."""
     run = {
         "session_id": shown.session_id,
         "recipe": shown.recipe_id,
@@ -48,7 +49,7 @@ def started(shown: Shown, ios_session_id: str | None = None, status: str = "runn
 
 
 def ended(session_id: str, exit: Exit) -> list[bytes]:
-    """What a phone is told of the end of a recipe; apps of today show only the ``error``."""
+    """Build the messages of a recipe's end; apps of today show only the ``error``."""
     frames = [recipes.recipe_exited(session_id, exit)]
     if exit.reason == "orchestration-error":
         frames = [*recipes.recipe_error(session_id, recipes.RETRIES_EXCEEDED), *frames]
@@ -57,7 +58,7 @@ def ended(session_id: str, exit: Exit) -> list[bytes]:
 
 
 def question_of(fact: f.QuestionOpened, event: Event, session_id: str) -> Json:
-    """The public question that an event opened, as phones are told it."""
+    """Build the public question that an event opened, as phones get it."""
     return {
         "question_id": fact.question_id,
         "run_id": event.run_id,

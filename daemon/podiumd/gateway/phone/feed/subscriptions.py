@@ -1,9 +1,9 @@
 """The sessions that one phone follows: each answered with what the phone lacks, then kept up.
 
 Two tasks of the phone work on them: its messages (``subscribe``, ``leave``), and ``read_on`` for
-what comes by itself. Others only tell it of something, and never wait. A subscription is in the
-table before anything is awaited for it; after each wait it is asked whether it is ``over``, for
-a phone that has left a session is to hear nothing more of it.
+what comes by itself. Others only notify it, and never wait. A subscription is in the table before
+anything is awaited for it; after each wait it is asked whether it is ``over``, for a phone that has
+left a session is to receive nothing more of it.
 """
 
 from __future__ import annotations
@@ -39,25 +39,25 @@ MOST_FOLLOWED: Final = 500
 
 
 class _Had(NamedTuple):
-    """Where a phone stands in a session: its cursor, and the signature of the log that it is of."""
+    """The state of a phone in a session: its cursor, and the signature of the log that it is of."""
 
     at: int = 0
     signature: str = history.EMPTY
 
 
 class Feeds(Protocol):
-    """Where sessions are read from."""
+    """The source that sessions are read from."""
 
     service: Service
 
     @property
     def channels(self) -> Channels:
-        """The live sessions."""
+        """Return the live sessions."""
         ...
 
 
 class Following:
-    """What one phone follows."""
+    """The sessions that one phone follows."""
 
     def __init__(self, phone: PhoneLink, feeds: Feeds) -> None:
         self._phone = phone
@@ -70,23 +70,23 @@ class Following:
         self._behind = trio.Event()
 
     def includes(self, session_id: str) -> bool:
-        """Whether the phone looks at a session."""
+        """Return whether the phone looks at a session."""
         return session_id in self._subscriptions or session_id in self._wanted
 
     def hears_turns(self, session_id: str) -> bool:
-        """Whether the phone is told of the ends of a session's turns: it looks at it, or has
-        spoken in it and waits for the end."""
+        """Return whether the phone gets the ends of a session's turns: it looks at it, or has
+        prompted in it and waits for the end."""
         return self.includes(session_id) or session_id in self._spoken_in
 
     def speaks_in(self, session_id: str) -> None:
-        """The phone prompts in a session, be it on the screen or not."""
+        """Note that the phone prompts in a session, be it on the screen or not."""
         self._spoken_in.pop(session_id, None)
         self._spoken_in[session_id] = None
         if len(self._spoken_in) > MOST_FOLLOWED:
             del self._spoken_in[next(iter(self._spoken_in))]
 
     def end(self) -> None:
-        """The phone has gone."""
+        """Leave all sessions: the phone has gone."""
         for session_id in tuple(self._subscriptions):
             self.leave(session_id)
         self._wanted.clear()
@@ -100,12 +100,12 @@ class Following:
             self._drop(subscription)
 
     def forget(self, session_id: str) -> None:
-        """Tell the phone nothing at all of a session any more."""
+        """Stop all reports of a session to the phone."""
         self.leave(session_id)
         self._spoken_in.pop(session_id, None)
 
     def changed(self, session_id: str) -> None:
-        """A session is new, or has grown; it may be one that the phone waits for."""
+        """Note that a session is new, or has grown; it may be one that the phone waits for."""
         subscription = self._subscriptions.get(session_id)
         if session_id in self._wanted or (subscription is not None and not subscription.live):
             self._changed[session_id] = None
@@ -124,19 +124,20 @@ class Following:
         return own
 
     def _put_off(self, subscription: Subscription, signature: str) -> None:
-        """Nothing can be read of its session just now: go on from its cursor when it changes."""
+        """Put off a subscription that cannot be read now: go on from its cursor at a change."""
         if self._drop(subscription):
             self._wanted[subscription.session_id] = _Had(subscription.at, signature)
 
     def _lost(self, subscription: Subscription, signature: str) -> None:
-        """Its log is no more; the session may have come again by now, with another one."""
+        """Put off a subscription whose log is no more; the session may have come again by now, with
+        another one."""
         self._put_off(subscription, signature)
         self.changed(subscription.session_id)
 
     # -- answers -----------------------------------------------------------------------------
 
     async def subscribe(self, request: requests.Subscribe) -> None:
-        """Answer with what the phone lacks of a session, and tell it of what follows.
+        """Answer with what the phone lacks of a session, and send it what follows.
 
         Raises ``NotFound``, ``Overloaded``.
         """
@@ -183,7 +184,7 @@ class Following:
             subscription.lag()
 
     async def _reply(self, request: requests.Subscribe, channel: Channel) -> history.Reply:
-        """What a subscription is answered with."""
+        """Build the answer to a subscription."""
         phone, session_id = self._phone, channel.session_id
         service = self._feeds.service
         newest = await service.sessions_messages(session_id, None, history.WINDOW)
@@ -247,7 +248,7 @@ class Following:
                     file_signature_seen=had.signature,
                 )
             )
-        except NotFound:  # it was told so before
+        except NotFound:  # it was sent that before
             self._wanted[session_id] = had
         except Exception as error:  # noqa: BLE001 - logged; it is asked for again when it changes
             log("Session cannot be followed", "warning", session_id=session_id, exception=error)

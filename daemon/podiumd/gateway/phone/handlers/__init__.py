@@ -1,1 +1,1 @@
-"""One handler for each message of a phone."""
+"""Handlers of phone messages, one for each."""

@@ -1,4 +1,4 @@
-"""Which message of a phone is handled where."""
+"""Table of phone messages and their handlers."""
 
 from __future__ import annotations
 

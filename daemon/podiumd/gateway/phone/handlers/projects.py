@@ -21,7 +21,7 @@ async def execute_command(phone: ServedPhone, message: requests.ExecuteCommand) 
     except ProjectError as refusal:
         phone.send(outgoing_tools.command_error(message.command_id, str(refusal)))
         return
-    # Nothing is awaited in between, so no line of it is told before this.
+    # Nothing is awaited in between, so no line of it is sent before this.
     hub.commands_of[record.command_session_id] = phone.device
     phone.send(
         outgoing_tools.command_started(

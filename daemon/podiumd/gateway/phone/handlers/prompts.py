@@ -26,7 +26,7 @@ FOUND_SECONDS: Final = 1.0
 
 
 async def prompt(phone: ServedPhone, message: requests.Prompt) -> None:
-    """Words for a session that is there, or with which a new one begins."""
+    """Send words to a session that is there, or begin a new one with them."""
     check_size(message.text)
     service = phone.hub.service
     named = message.new_session_id or message.resume_session_id or message.session_id
@@ -59,7 +59,7 @@ def _directory(phone: ServedPhone, message: requests.Prompt) -> str | None:
 
 
 async def _place_of(phone: ServedPhone, message: requests.Prompt, wanted: SendPrompt) -> str | None:
-    """The directory of the session that was prompted; its agent may not have written a word."""
+    """Return the directory of the prompted session; its agent may not have written a word."""
     if wanted.session_id is not None:
         with suppress(NotFound):
             row = await phone.hub.service.sessions_get(wanted.session_id)
@@ -90,7 +90,7 @@ async def _respond(phone: ServedPhone, message: requests.Prompt, went: Went) -> 
     service, session_id = phone.hub.service, went.session_id or ""
     ios = message.ios_session_id
     heard = None if went.uuid is UNSET else went.uuid
-    # Said in a conversation the answer is to whoever spoke.
+    # The answer to words in a conversation goes to their sender.
     if heard is None and went.delivery in ("steered", "next prompt"):
         return  # the answer is the recipe's own
     turn = await service.ended_turn(went.run_id, heard)
@@ -110,9 +110,9 @@ async def _respond(phone: ServedPhone, message: requests.Prompt, went: Went) -> 
 
 
 async def _last_answer(phone: ServedPhone, session_id: str) -> str | None:
-    """The uuid of the agent's last message: the history has the same.
+    """Return the uuid of the agent's last message: the history has the same.
 
-    The transcript of a new session may have been found by nobody yet: that is waited for.
+    The transcript of a new session may not have been found yet: that is waited for.
     """
     service = phone.hub.service
     with service.sessions_changed() as news, trio.move_on_after(FOUND_SECONDS):
@@ -126,5 +126,5 @@ async def _last_answer(phone: ServedPhone, session_id: str) -> str | None:
 
 
 async def answer_question(phone: ServedPhone, message: requests.AnswerQuestion) -> None:
-    """The first valid answer counts; everybody hears that the question is closed."""
+    """Answer a question: the first valid answer counts, and all phones see the question close."""
     await phone.hub.service.answer(message.question_id, message.answer, message.note, phone.device)

@@ -61,7 +61,7 @@ async def start_recipe(phone: ServedPhone, message: requests.StartRecipe) -> Non
         return
     begun, _ = await service.run_events(run.run_id, 0, 1)
     if (await service.get_run(run.run_id)).status == "ended":
-        return  # its start and its end are told to everybody, in their order
+        return  # its start and its end are sent to every phone, in their order
     started = begun[0].fact
     assert isinstance(started, f.RunStarted)
     shown = phone.hub.board.of_run(run.run_id) or standing(run, started)
@@ -75,10 +75,10 @@ def _refuse(phone: ServedPhone, session_id: str | None, words_: str) -> None:
 
 
 async def exit_recipe(phone: ServedPhone, message: requests.ExitRecipe) -> None:
-    """End the recipe; that it has ended is told when its agent is gone and the session free."""
+    """End the recipe; its end is reported when its agent is gone and the session free."""
     session_id = message.session_id
     if phone.hub.news.waits(session_id):
-        return  # it has ended, and everybody hears of that in a moment
+        return  # it has ended, and every phone gets that in a moment
     run_id = await _run_in(phone, session_id)
     if run_id is None:
         phone.send(outgoing_recipes.recipe_exited(session_id, shared_messages.NONE_RAN))
@@ -88,7 +88,7 @@ async def exit_recipe(phone: ServedPhone, message: requests.ExitRecipe) -> None:
         try:
             await phone.hub.service.cancel(run_id)
         except AlreadyEnded:
-            pass  # it has just come to its own end, and everybody hears of that
+            pass  # it has just come to its own end, and every phone gets that
 
     phone.stop(f"recipe {run_id}", cancel)
 
@@ -115,7 +115,7 @@ async def set_orchestration(phone: ServedPhone, message: requests.SetOrchestrati
 
 
 async def _run_in(phone: ServedPhone, session_id: str) -> str | None:
-    """The recipe that runs in a session; the board may not have heard of it yet."""
+    """Return the recipe that runs in a session; the board may not know it yet."""
     shown = phone.hub.board.of_session(session_id)
     if shown is not None:
         return shown.run_id

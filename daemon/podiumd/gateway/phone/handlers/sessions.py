@@ -33,7 +33,7 @@ async def ping(phone: ServedPhone, _: requests.Ping) -> None:
 
 
 async def connect(phone: ServedPhone, _: requests.Connect) -> None:
-    """An app that connects again on the same connection wants its lists once more."""
+    """Send the lists once more to an app that connects again on the same connection."""
     phone.send(outgoing.connected(None, phone.version))
     await phone.send_lists()
 
@@ -49,7 +49,7 @@ async def set_max_message_size(phone: ServedPhone, message: requests.SetMaxMessa
 
 
 async def message_ack(_phone: ServedPhone, _message: requests.MessageAck) -> None:
-    """Nothing waits for it: what a phone missed it gets by its cursor."""
+    """Do nothing: nothing waits for it, and a phone gets what it missed by its cursor."""
 
 
 async def subscribe(phone: ServedPhone, message: requests.Subscribe) -> None:

@@ -1,4 +1,4 @@
-"""What fits into a frame: a phone breaks its connection on one that is too large. Pure.
+"""Frame budgets: a phone breaks its connection on a frame that is too large. Pure.
 
 Sizes are bytes of UTF-8; a frame's is that of its JSON, measured, not guessed.
 """
@@ -12,11 +12,11 @@ from podiumd.gateway.phone.protocol.wire import Json, encode
 
 KB: Final = 1024
 DEFAULT_BYTES: Final = 100 * KB
-"""A frame's size until the phone has said one."""
+"""A frame's size until the phone has set one."""
 MESSAGE_BYTES: Final = 20 * KB
 """A message's text is cut to this."""
 LEAST_KB: Final = 16
-"""With less, a session would be told in more frames than messages."""
+"""With less, a session would take more frames than messages."""
 MOST_KB: Final = 1024
 
 _CUTS: Final = tuple(MESSAGE_BYTES >> halving for halving in range(9))
@@ -60,7 +60,7 @@ def fit(build: Callable[[str], bytes], text: str, budget: int) -> bytes:
 
 
 def _without_middle(data: bytes, limit: int) -> str:
-    """The text of ``data``, which has more than ``limit`` bytes."""
+    """Return the text of ``data``, which has more than ``limit`` bytes."""
     limit = max(0, limit)
     notice = f"\n[truncated ~{max(1, round((len(data) - limit) / KB))} KB]\n"
     room = limit - len(notice)

@@ -1,4 +1,4 @@
-"""What comes from a phone, made out: a request, or a refusal with the frame that says why. Pure."""
+"""Decoding of phone messages: a request, or a refusal with the frame of its reason. Pure."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def _voice_frame(data: bytes) -> requests.VoiceFrame:
 
 
 def _typed(struct: type[requests.Request], message: Json) -> requests.Request:
-    """Raises ``ValueError`` with the field, what it has to be, and what it was."""
+    """Convert a message. Raises ``ValueError``: the field, what it has to be, what it was."""
     values: Json = {}
     for field in _FIELDS[struct]:
         value = message.get(field.name)
@@ -131,7 +131,7 @@ def _typed(struct: type[requests.Request], message: Json) -> requests.Request:
 
 
 def _refusal(kind: str, message: Json, words: str) -> bytes:
-    """The frame by which this kind of request fails, as far as the message says whose it is."""
+    """Build the frame by which a request of this kind fails, as far as it names its session."""
     refuse = _REFUSALS.get(kind)
     refused = refuse(message, words) if refuse is not None else None
     if refused is not None:

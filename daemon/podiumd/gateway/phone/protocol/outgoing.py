@@ -1,7 +1,7 @@
 """Server messages about the connection, the sessions and the turns. Pure.
 
-Rows and times come in the shapes of the public contract. A key that is not said to be left out is
-there in every message, with a value of its one type: phones refuse or drop what lacks one.
+Rows and times come in the shapes of the public contract. A key that is not documented as left out
+is there in every message, with a value of its one type: phones refuse or drop what lacks one.
 """
 
 from __future__ import annotations
@@ -38,12 +38,12 @@ def connected(session_id: str | None, version: str) -> bytes:
 
 
 def auth_error() -> bytes:
-    """One answer to every failure: it says nothing of what was wrong."""
+    """Build the one answer to every failure: it does not reveal what was wrong."""
     return frame("auth_error", message="Authentication failed")
 
 
 def version_error(received: str) -> bytes:
-    """The phone announced a version that is too old."""
+    """Build the error for a phone that announced a version that is too old."""
     received = received[:100]
     return frame(
         "error",
@@ -64,7 +64,7 @@ def ack(message: str) -> bytes:
 
 
 def size_ack(size_kb: int) -> bytes:
-    """The frame size that a phone asked for is set, or the largest there is."""
+    """Build the answer to a requested frame size: it is set, or the largest there is."""
     return ack(f"Max message size set to {budget.kilobytes(size_kb)} KB")
 
 
@@ -75,7 +75,7 @@ def error(
     session_id: str | None = None,
     holder: LockHolder | None = None,
 ) -> bytes:
-    """Something failed; fields that are ``None`` are left out.
+    """Build an error; fields that are ``None`` are left out.
 
     ``holder`` is who holds the session, where that is the reason.
     """
@@ -87,8 +87,10 @@ def error(
 def session_list(
     rows: Iterable[Session], total: int, frame_bytes: int = budget.DEFAULT_BYTES
 ) -> tuple[bytes, tuple[str, ...]]:
-    """The newest sessions, and the ids of those that the frame has. ``rows`` are public sessions,
-    newest first; ``total`` counts all."""
+    """Build the list of the newest sessions; return it with the ids of those that the frame has.
+
+    ``rows`` are public sessions, newest first; ``total`` counts all.
+    """
     shown = [_list_row(row) for row in rows if _is_shown(row)][:MOST_LISTED]
     message = {"type": "session_list", "sessions": [], "total_count": total}
     kept = budget.fitting(message, "sessions", shown, frame_bytes)
@@ -99,7 +101,7 @@ def session_list(
 def recent_sessions(
     rows: Iterable[Session], limit: int, frame_bytes: int = budget.DEFAULT_BYTES
 ) -> bytes:
-    """The ``limit`` newest sessions. ``rows`` are public sessions, newest first."""
+    """Build the list of the ``limit`` newest sessions. ``rows`` are public ones, newest first."""
     shown = [_recent_row(row) for row in recent(rows, limit)]
     return budget.listed(
         {"type": "recent_sessions", "sessions": [], "limit": limit}, "sessions", shown, frame_bytes
@@ -107,7 +109,7 @@ def recent_sessions(
 
 
 def recent(rows: Iterable[Session], limit: int) -> list[Session]:
-    """The first ``limit`` of the public sessions that phones show."""
+    """Return the first ``limit`` of the public sessions that phones show."""
     return [row for row in rows if _is_shown(row)][:limit]
 
 
@@ -116,7 +118,7 @@ def session_created(row: Session) -> bytes:
 
 
 def session_ready(session_id: str) -> bytes:
-    """The session can be subscribed to, and the words it began with are in it."""
+    """Report that the session can be subscribed to, and the words it began with are in it."""
     return frame("session_ready", session_id=session_id, message="Session is ready")
 
 
@@ -132,7 +134,7 @@ def response(
     ios_session_id: str | None = None,
     frame_bytes: int = budget.DEFAULT_BYTES,
 ) -> bytes:
-    """An agent's whole answer, for phones that read no history.
+    """Build an agent's whole answer, for phones that read no history.
 
     ``message_id`` is the uuid of the message in the history, so that it is not shown twice.
     """
@@ -203,7 +205,7 @@ def worktree_session_error(message: str, error_type: str, details: str | None = 
 
 
 def name_of(row: Session) -> str:
-    """What to call a public session; one without a name gets its folder's, and the time."""
+    """Return the name of a public session; one without gets its folder's, and the time."""
     if row.name:
         return row.name
     folder = (row.working_directory or "").rstrip("/").rpartition("/")[2] or "Session"

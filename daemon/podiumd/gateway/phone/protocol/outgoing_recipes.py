@@ -30,7 +30,7 @@ _DETAIL_BYTES: Final = 500
 def available_recipes(
     recipes: Iterable[RecipeRow], frame_bytes: int = budget.DEFAULT_BYTES
 ) -> bytes:
-    """The recipes that can be started.
+    """Build the list of the recipes that can be started.
 
     ``recipes`` are those of ``recipes.list``; what is faulty or not trusted stays out.
     """
@@ -49,9 +49,9 @@ def available_recipes(
 def recipe_started(
     run: Json, *, label: str, first_prompt: str, ios_session_id: str | None = None
 ) -> bytes:
-    """Where a recipe stands: at its start, at each step, and for a phone that has just come.
+    """Report where a recipe stands: at its start, at each step, and for a phone that just came.
 
-    ``first_prompt`` is that of the recipe; only its beginning is told. A run that has come to no
+    ``first_prompt`` is that of the recipe; only its beginning is sent. A run that has come to no
     step yet has its status in the step's place: an app drops the message without one.
     """
     label = label or run["recipe"]
@@ -92,7 +92,7 @@ def orchestration_retry(session_id: str, step: str, error: str) -> bytes:
 
 
 def recipe_exited(session_id: str, exit: Exit) -> bytes:
-    """The recipe has ended, its agent has stopped, and the session is free."""
+    """Report that the recipe has ended, its agent has stopped, and the session is free."""
     failed = exit.category == "error"
     cause = exit.detail or exit.message
     return frame(
@@ -107,7 +107,7 @@ def recipe_exited(session_id: str, exit: Exit) -> bytes:
 
 
 def exit_notice(session_id: str, exit: Exit) -> bytes | None:
-    """The error beside ``recipe_exited`` that apps show; ``None`` where nothing went wrong."""
+    """Build the error beside ``recipe_exited`` that apps show; ``None`` if nothing went wrong."""
     if exit.category == "completed":
         return None
     detail = exit.detail if exit.category == "error" else None
@@ -116,7 +116,7 @@ def exit_notice(session_id: str, exit: Exit) -> bytes | None:
 
 
 def recipe_error(session_id: str | None, error: str) -> list[bytes]:
-    """A recipe could not be started, or an answer in it could not be read.
+    """Report that a recipe could not be started, or an answer in it could not be read.
 
     The apps that exist show an ``error`` and know nothing of the other: they would wait for the
     recipe's start until they take the connection for broken.
@@ -141,12 +141,12 @@ def steer_result(session_id: str, state: str) -> bytes:
 
 
 def question(question: Json, frame_bytes: int = QUESTION_BYTES) -> bytes:
-    """An open question; what it is about is cut where it is too long for the phone."""
+    """Build an open question; what it is about is cut where it is too long for the phone."""
     return budget.shrink({"type": "question", **question}, frame_bytes, ("input", "detail"))
 
 
 def question_closed(closed: f.QuestionClosed, frame_bytes: int = QUESTION_BYTES) -> bytes:
-    """A question needs no answer any more: it has one, or ``closed`` says what became of it."""
+    """Build the close of a question: it has an answer, or ``closed`` says what became of it."""
     return budget.shrink(
         {
             "type": "question_closed",

@@ -21,7 +21,7 @@ def available_commands(
     general: list[Json],
     frame_bytes: int = budget.DEFAULT_BYTES,
 ) -> bytes:
-    """The commands that can be run in a directory. The general ones come before the project's."""
+    """Build the list of a directory's commands. The general ones precede the project's."""
     message = {
         "type": "available_commands",
         "working_directory": working_directory or "",
@@ -56,7 +56,7 @@ def command_output(
     text: str,
     frame_bytes: int = budget.DEFAULT_BYTES,
 ) -> bytes:
-    """One line, without its end."""
+    """Build one line of a command's output, without its end."""
     return budget.fit(
         lambda line: frame(
             "command_output", command_session_id=command_session_id, stream=stream, text=line
@@ -76,7 +76,7 @@ def command_complete(command_session_id: str, exit_code: int, duration_ms: int) 
 
 
 def command_error(command_id: str, message: str) -> bytes:
-    """The command could not be started."""
+    """Report that the command could not be started."""
     return frame("command_error", command_id=command_id, error=message)
 
 
@@ -103,7 +103,7 @@ def _history(row: Json) -> Json:
 
 
 def command_output_full(row: Json, output: str, frame_bytes: int = budget.DEFAULT_BYTES) -> bytes:
-    """All that a command printed, cut in the middle where it is too long for the phone.
+    """Build all that a command printed, cut in the middle where it is too long for the phone.
 
     No field may be null, so a command that runs has exit code -1 and says in its output that it
     does.
@@ -141,7 +141,7 @@ def upload_error(message: str) -> bytes:
 def resources_list(
     files: Iterable[Json], storage_location: str, frame_bytes: int = budget.DEFAULT_BYTES
 ) -> bytes:
-    """The files that were uploaded, in the order given, as many as fit."""
+    """Build the list of the uploaded files, in the order given, as many as fit."""
     message = {"type": "resources_list", "resources": [], "storage_location": storage_location}
     return budget.listed(message, "resources", [_file(file) for file in files], frame_bytes)
 
@@ -170,7 +170,7 @@ def voice_ready(
 
 
 def voice_partial(utterance_id: str, text: str, frame_bytes: int = budget.DEFAULT_BYTES) -> bytes:
-    """All that is understood so far."""
+    """Build the text of an utterance so far."""
     return budget.fit(
         lambda words: frame("voice_partial", utterance_id=utterance_id, text=words),
         text,
@@ -216,7 +216,7 @@ def voice_command(
     question_id: str | None = None,
     choice: str | None = None,
 ) -> bytes:
-    """What was said was no prompt but a command; ``read_back`` is to be spoken."""
+    """Report that an utterance was no prompt but a command; ``read_back`` is to be spoken."""
     about = {"question_id": question_id, "choice": choice}
     return frame(
         "voice_command",
@@ -233,7 +233,7 @@ def voice_error(utterance_id: str | None, code: str, message: str) -> bytes:
 
 
 def speak(session_id: str, text: str, frame_bytes: int = budget.DEFAULT_BYTES) -> bytes:
-    """Words to be spoken aloud."""
+    """Build words to be spoken aloud."""
     return budget.fit(
         lambda words: frame("speak", session_id=session_id, text=words), text, frame_bytes
     )

@@ -1,4 +1,4 @@
-"""What a phone may ask: one struct a message, its fields with the words for what they take. Pure.
+"""Requests of phones: one struct a message, its fields with the words for what they take. Pure.
 
 A field that may be left out may also be null or empty; it is ``None`` then.
 """
@@ -26,14 +26,14 @@ SESSION_IDS: Final = ("session_id", "resume_session_id", "new_session_id")
 
 
 class _Request(msgspec.Struct, kw_only=True):
-    """What all messages of phones have in common. ``ECHOED``: fields of which an empty text is not
-    the same as none."""
+    """The base of all messages of phones. ``ECHOED``: fields of which an empty text is not the same
+    as none."""
 
     ECHOED: ClassVar[tuple[str, ...]] = ()
 
     @property
     def about(self) -> str | None:
-        """The session that it names."""
+        """Return the session that it names."""
         named = (getattr(self, name, None) for name in SESSION_IDS)
         return next(filter(None, named), None)
 
@@ -47,7 +47,7 @@ class _Recent(_Request):
 
     @property
     def recent(self) -> int:
-        """How many recent sessions the phone wants."""
+        """Return how many recent sessions the phone wants."""
         limit = self.recent_sessions_limit
         return RECENT if limit is None else min(limit, MOST_RECENT)
 
@@ -61,11 +61,11 @@ class Connect(_Recent):
     protocol_version: Any = None
     session_id: str | None = None
     speak: bool | None = None
-    """Whether it wants words to say aloud."""
+    """True if it wants words to speak aloud."""
 
     @property
     def echo(self) -> str | None:
-        """The session id that the answer repeats, as it came."""
+        """Return the session id that the answer repeats, as it came."""
         return self.session_id
 
 
@@ -92,7 +92,7 @@ class Unsubscribe(_OfSession):
 
 
 class SessionDeleted(_OfSession):
-    """Tell this connection nothing of the session any more."""
+    """Stop all reports of the session to this connection."""
 
 
 class CompactSession(_OfSession):
@@ -139,7 +139,7 @@ class Steer(_OfSession):
 
 
 class SetMaxMessageSize(_Request):
-    """How large a frame may be."""
+    """Set how large a frame may be."""
 
     size_kb: Annotated[int, Meta(ge=1)]
 
@@ -179,7 +179,7 @@ class GetCommandHistory(_Request):
 
 
 class GetCommandOutput(_Request):
-    """All that a command printed."""
+    """Request all that a command printed."""
 
     command_session_id: Id
 
@@ -231,7 +231,7 @@ class StartRecipe(_Request):
 
 
 class SetDirectory(_Request):
-    """Where what comes without a directory is meant."""
+    """Set the directory that is meant by messages without one."""
 
     path: Place
 
@@ -263,13 +263,13 @@ class VoiceStart(_Request):
 
 
 class VoiceEnd(_Request):
-    """All was said."""
+    """End an utterance: it is complete."""
 
     utterance_id: Id
 
 
 class VoiceCancel(_Request):
-    """Forget what was said."""
+    """Forget the utterance."""
 
     utterance_id: Id
 

@@ -1,4 +1,4 @@
-"""Which version of the phone protocol a connection speaks. Pure."""
+"""Negotiation of the phone protocol's version for a connection. Pure."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from typing import Final
 
 CEILING: Final = "0.5.0"
-"""What the daemon offers: a session's cursor is an ``offset``."""
+"""Version that the daemon offers: a session's cursor is an ``offset``."""
 FLOOR: Final = "0.4.0"
 """The oldest that a phone may announce: a session's cursor is a ``seq``."""
 

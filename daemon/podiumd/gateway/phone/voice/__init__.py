@@ -1,1 +1,1 @@
-"""What phones say, and what is said to them."""
+"""Speech of phones: their utterances, and words for them to speak."""

@@ -1,4 +1,4 @@
-"""From what a phone said to what is done: a command, the answer to a question, or a prompt."""
+"""Interpretation of an utterance: a command, the answer to a question, or a prompt."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Interpreter:
         self._control = control
 
     async def understood(self, talk: Talk, transcript: Transcript) -> Outcome:
-        """Do what was said; returns what the phone is told."""
+        """Do what an utterance asks; return the messages for the phone."""
         if transcript.no_speech:
             return [transcript_of(talk, transcript)]
         said = Said(
@@ -64,7 +64,7 @@ class Interpreter:
         return await self._prompt(talk, transcript)
 
     async def _answer(self, talk: Talk, transcript: Transcript, asked: Asked) -> Outcome:
-        """A question of the agent's own that takes any text."""
+        """Answer a question of the agent's own that takes any text."""
         try:
             row = await self._service.answer(asked.question_id, transcript.text, None, talk.device)
         except PodiumError as refusal:
@@ -72,7 +72,7 @@ class Interpreter:
         return [transcript_of(talk, transcript, delivered=row.session_id)]
 
     async def _prompt(self, talk: Talk, transcript: Transcript) -> Outcome:
-        """Words for an agent, sent once however often the phone says them."""
+        """Send words to an agent, once however often the phone repeats them."""
         named, token = talk.message.session_id, _token(talk)
         session_id = named or str(uuid.uuid5(uuid.NAMESPACE_OID, token))
         if await self._tokens.token("sessions.prompt", token) is not None:
@@ -122,5 +122,5 @@ def _command(talk: Talk, command: Command) -> bytes:
 
 
 def _token(talk: Talk) -> str:
-    """The client token of an utterance."""
+    """Return the client token of an utterance."""
     return hashlib.sha256(f"voice\0{talk.device}\0{talk.id}".encode()).hexdigest()

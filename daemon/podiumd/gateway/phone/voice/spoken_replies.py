@@ -16,24 +16,24 @@ if TYPE_CHECKING:
 
 
 class SpokenReplies:
-    """Which devices are spoken to, and what each was told last."""
+    """The devices that are spoken to, and the last words sent to each."""
 
     def __init__(self) -> None:
         self._devices: dict[str, str] = {}
 
     def wants(self, device: str, wanted: bool) -> None:
-        """A device is to be spoken to, or no longer."""
+        """Set whether a device is to be spoken to."""
         if wanted:
             self._devices.setdefault(device, "")
         else:
             self._devices.pop(device, None)
 
     def speaks_to(self, device: str) -> bool:
-        """Whether a device is spoken to."""
+        """Return whether a device is spoken to."""
         return device in self._devices
 
     def last(self, device: str) -> str:
-        """What a device was told last, empty for nothing."""
+        """Return the last words sent to a device, empty for none."""
         return self._devices.get(device, "")
 
     def tell(self, phones: Iterable[PhoneLink], session_id: str, text: str) -> None:

@@ -1,9 +1,8 @@
-"""What phones say: an utterance belongs to its device and not to a connection.
+"""Utterances of phones: one belongs to its device and not to a connection.
 
-The audio, its numbering and its text are the business of ``podiumd.speech``. Here is what a phone
-is told of it, on whichever connection it has started the utterance last; and what became of it is
-kept for a while, so that a phone which has lost the answer asks for it again and nothing is done
-twice.
+The audio, its numbering and its text are the business of ``podiumd.speech``. Here a phone gets the
+results, on the connection from which it has started the utterance last; and its outcome is kept for
+a while, so that a phone which has lost the answer asks for it again and nothing is done twice.
 
     Utterances
     └── a task an utterance, which no lost connection ends
@@ -27,13 +26,13 @@ if TYPE_CHECKING:
     from podiumd.gateway.phone.ports import PhoneLink
 
 KEEP_SECONDS: Final = 600.0
-"""What an utterance came to is told again for so long."""
+"""Seconds for which the result of an utterance is sent again."""
 
 MOST_KEPT: Final = 32
 """Utterances of one device, over and not; the oldest that are over are forgotten first."""
 
 LONGEST_SECONDS: Final = 3600.0
-"""From the opening of a microphone to its text, whatever comes in between."""
+"""Seconds from the opening of a microphone to its text, whatever comes in between."""
 
 FRAME_BYTES: Final = 1024 * 1024
 MOST_FRAMES: Final = 200_000
@@ -47,11 +46,11 @@ MOST_PENDING: Final = 64 * 1024
 MOST_TRIES: Final = 100
 
 Outcome = list[bytes]
-"""The messages that tell what an utterance came to."""
+"""Messages with the result of an utterance."""
 
 
 class Talk:
-    """One utterance. ``phone``: the connection that has started it last, which may be gone.
+    """An utterance. ``phone``: the connection that has started it last, which may be gone.
 
     ``began``: when it was started first, on trio's clock. ``open_questions``: those that it may be
     an answer to, for they were open then. ``outcome``: what it came to, once that is known.
@@ -74,22 +73,22 @@ class Talk:
         self.outcome: Outcome | None = None
         self.scope = trio.CancelScope()
         self.behind = False
-        """Whether its phone was told that pieces are missing."""
+        """True once its phone has the report that pieces are missing."""
         self.acting = False
-        """Whether what was said is being done, which a cancel does not stop half way."""
+        """True while the spoken command is carried out, which a cancel does not stop half way."""
 
     @property
     def id(self) -> str:
-        """The phone's name for it."""
+        """Return the phone's name for it."""
         return self.message.utterance_id
 
     @property
     def key(self) -> tuple[str, str]:
-        """Its name among all phones'."""
+        """Return its name among all phones'."""
         return self.device, self.id
 
     def same(self, message: requests.VoiceStart) -> bool:
-        """Whether a start is that of this utterance, begun anew after a lost connection."""
+        """Return whether a start is that of this utterance, begun anew after a lost connection."""
         began = self.message
         return (message.format, message.deliver, message.session_id, message.sample_rate) == (
             began.format,
@@ -100,7 +99,7 @@ class Talk:
 
 
 Understood = Callable[[Talk, Transcript], Awaitable[Outcome]]
-"""Does what was said, and returns what the phone is told of it."""
+"""Carries out the words, and returns the messages for the phone."""
 
 
 class Utterances:
@@ -141,8 +140,8 @@ class Utterances:
             return
         if self._known(phone, message):  # by another connection, just now
             return
-        # The rest of something that another daemon heard the beginning of: nobody knows what the
-        # person was asked then.
+        # The rest of an utterance that began at another daemon: the question that the person was
+        # asked then is not known.
         known = frozenset() if message.from_frame else self._voice.control.open_questions()
         talk = Talk(phone, message, utterance, known)
         self._make_room(phone.device)
@@ -152,7 +151,7 @@ class Utterances:
         self._ready(talk)
 
     async def _opened(self, request: UtteranceRequest) -> Utterance:
-        """A new utterance; one of this id that was cancelled a moment ago has to go first.
+        """Open a new utterance; one of this id that was cancelled a moment ago has to go first.
 
         Raises ``SpeechUnavailable``, ``AudioError``.
         """
@@ -184,7 +183,7 @@ class Utterances:
     async def frame(self, phone: PhoneLink, piece: requests.VoiceFrame) -> None:
         """Take a piece of the utterance that this connection has started last."""
         if phone not in self._of_phone:
-            self._of_phone[phone] = None  # said once
+            self._of_phone[phone] = None  # sent once
             words = "No voice_start came before this piece."
             phone.send(outgoing_tools.voice_error(None, "not_open", words))
             return
@@ -200,19 +199,19 @@ class Utterances:
         except AudioError as fault:
             if fault.code == "frame_gap":
                 self._tell_gap(talk)
-            elif not talk.utterance.over:  # else its own task tells
+            elif not talk.utterance.over:  # else its own task reports it
                 self._fail(talk, fault)
         else:
             talk.behind = False
 
     def _tell_gap(self, talk: Talk) -> None:
-        """Have the phone send again from where something is missing; said once."""
+        """Have the phone send again from where something is missing; sent once."""
         if not talk.behind:
             talk.behind = True
             self._ready(talk)
 
     def end(self, phone: PhoneLink, utterance_id: str) -> None:
-        """All was said; what it came to is told when it is known."""
+        """End an utterance; its outcome is sent when it is known."""
         talk = self._find(phone, utterance_id)
         if talk is not None:
             talk.phone = phone
@@ -239,11 +238,12 @@ class Utterances:
     # -- the connections ---------------------------------------------------------------------
 
     def gone(self, phone: PhoneLink) -> None:
-        """A connection is lost; the utterance waits for its phone."""
+        """Forget a lost connection; the utterance waits for its phone."""
         self._of_phone.pop(phone, None)
 
     def revoked(self, device: str) -> None:
-        """A device's key was taken back: nothing that it has said is done any more."""
+        """Drop the utterances of a device whose key was taken back: nothing in them is done any
+        more."""
         for talk in tuple(self._talks.values()):
             if talk.device == device:
                 self._drop(talk)
@@ -251,7 +251,7 @@ class Utterances:
     # -- the life of an utterance ------------------------------------------------------------
 
     async def _live(self, talk: Talk) -> None:
-        """From the opening of the microphone until nobody asks any more what it came to."""
+        """Run an utterance from its beginning until its outcome is no longer asked for."""
         try:
             with talk.scope:
                 outcome = await self._outcome(talk)
@@ -278,7 +278,7 @@ class Utterances:
         return [_error(talk.id, AudioError("expired", words))]
 
     async def _transcript(self, talk: Talk) -> Transcript | AudioError:
-        """The text, once everything was said; meanwhile what is understood so far is told."""
+        """Wait for the end and return the text; meanwhile send the text so far."""
         outcome: Transcript | AudioError = AudioError("cancelled", "The recording was cancelled.")
         async with trio.open_nursery() as nursery:
             nursery.start_soon(self._tell_partials, talk)
@@ -296,14 +296,14 @@ class Utterances:
             if talk.phone.pending < MOST_PENDING:
                 budget = talk.phone.budget
                 self._tell(talk, outgoing_tools.voice_partial(talk.id, text, budget))
-        talk.ended.set()  # it is over, whether or not its phone has said so
+        talk.ended.set()  # it is over, even if its phone has not ended it
 
     async def _expect(self, talk: Talk) -> None:
         """While the person speaks there is time to look up which words may come."""
         talk.utterance.expect(await self._voice.terms(talk.message.session_id))
 
     async def _done(self, talk: Talk, transcript: Transcript) -> Outcome:
-        """Do what was said. Whatever becomes of that, the words are not lost."""
+        """Do what the utterance asks. Its words are not lost, even if that fails."""
         talk.acting = True
         try:
             return await self._understood(talk, transcript)
@@ -359,7 +359,7 @@ def _error(utterance_id: str, fault: AudioError) -> bytes:
 
 
 def transcript_of(talk: Talk, transcript: Transcript, *, delivered: str | None = None) -> bytes:
-    """The message with the words; ``delivered``: the session that they went to."""
+    """Build the message with the words; ``delivered``: the session that they went to."""
     return outgoing_tools.voice_transcript(
         talk.id,
         transcript.text,
