@@ -242,7 +242,7 @@ def test_a_run_is_controlled(busy: FakeDaemon, verb: str, word: str) -> None:
     [
         ("pause", "paused", "is paused already"),
         ("resume", "running", "is not paused: running"),
-        ("resume", "waiting", "is not paused: waiting"),
+        ("resume", "queued", "is not paused: queued"),
         ("cancel", "ended", "has ended already: task-complete"),
         ("interrupt", "ended", "has ended already: task-complete"),
     ],
@@ -262,6 +262,16 @@ def test_what_is_so_already_is_said_and_is_no_fault(
     assert done.stdout == f"Nothing to do: fix-it {RUN_ID[:8]}, step fix {words}.\n"
     assert (done.stderr, done.returncode) == ("", 0)
     assert json.loads(podium(busy, verb, RUN_ID, "--json").stdout)["status"] == status
+
+
+def test_a_run_that_waits_for_an_answer_may_be_paused_as_well(busy: FakeDaemon) -> None:
+    busy.answers["runs.get"] = ended_run(status="waiting", exit=None)
+    busy.answers["runs.resume"] = ended_run(status="waiting", exit=None)
+
+    done = podium(busy, "resume", RUN_ID)
+
+    assert busy.params_of("runs.resume") == [{"run_id": RUN_ID}]
+    assert done.stdout == f"Resumed fix-it {RUN_ID[:8]}, step fix: now waiting.\n"
 
 
 def test_a_run_that_was_cancelled_and_has_ended_is_cancelled(busy: FakeDaemon) -> None:

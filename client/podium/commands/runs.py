@@ -168,7 +168,8 @@ def _controlled(verb: str, run_id: str) -> tuple[Json, str]:
         status = run.get("status")
         if (verb, status) == ("pause", "paused"):
             return run, "is paused already"
-        if verb == "resume" and status not in ("paused", "parked", "ended") and not run.get("stop"):
+        # One that waits for an answer may be paused as well: the daemon knows.
+        if verb == "resume" and status in ("running", "queued") and not run.get("stop"):
             return run, f"is not paused: {text.fold(status)}"
     try:
         return call(f"runs.{verb}", {"run_id": run_id}), ""

@@ -134,14 +134,20 @@ class RunActor:
         mark: tuple[str, bytes] | None = None,
         token: tuple[str, str, str] | None = None,
         following: Following | None = None,
+        as_of: int | None = None,
     ) -> RunState:
         """Decide and store, with what is ``following``; returns the state after it.
+
+        Nothing is decided where the run has gone on since event ``as_of``: what was seen then,
+        and whose turn it was in the session, may have changed. It is looked at anew.
 
         Raises:
             CommandRefused: the command does not fit.
             StoreError: nothing was stored, the run is as before.
         """
         async with self._lock:
+            if as_of not in (None, self.last_seq):
+                return self.state
             facts = decide(self.state, command)
             found = self.state.found
             if (
@@ -184,11 +190,12 @@ class RunActor:
         *,
         mark: tuple[str, bytes] | None = None,
         following: Following | None = None,
+        as_of: int | None = None,
     ) -> RunState:
         """Submit what has happened; it cannot be refused, so a full disk is waited out."""
         while True:
             try:
-                return await self.submit(command, mark=mark, following=following)
+                return await self.submit(command, mark=mark, following=following, as_of=as_of)
             except StoreError as error:
                 self.context.log("Store failed", "error", run_id=self.run_id, error=str(error))
                 await trio.sleep(RETRY_SECONDS)

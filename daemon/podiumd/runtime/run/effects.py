@@ -166,6 +166,7 @@ class Effects:
 
     async def _proceed(self) -> None:
         actor = self._actor
+        begun = actor.last_seq
         seen = await preconditions(actor)
         if not actor.state.ready:  # it has changed since this was called for
             return
@@ -175,7 +176,8 @@ class Effects:
             return
         if actor.state.next is not None and actor.state.next.kind == "look":
             failpoint("claim.after-look")
-        await actor.report(seen, following=await turn_after(actor, seen))
+        following = await turn_after(actor, seen)
+        await actor.report(seen, following=following, as_of=begun)
 
     async def _command(self) -> None:
         actor = self._actor
