@@ -122,6 +122,7 @@ async def test_a_recipe_that_the_projects_own_one_calls_must_be_trusted_too(
         assert turn.prompt.startswith("Do evil to the shop.")
 
 
+@pytest.mark.usefixtures("shipped")
 @pytest.mark.parametrize(
     ("called", "call", "words"),
     sampled(
