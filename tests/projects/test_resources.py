@@ -80,6 +80,19 @@ async def test_git_tells_nothing_of_what_is_sent_unless_a_person_wants_it_to(
     assert run_git(repository, "status", "--porcelain") == "?? .untethered/"
 
 
+async def test_what_a_person_keeps_in_the_folder_is_theirs_to_ignore(
+    files: Resources, place: Path
+) -> None:
+    repository = make_repository(place / "repository")
+    notes = repository / ".untethered/notes.md"
+    notes.parent.mkdir()
+    notes.write_text("mine\n")
+
+    await files.put(f"{repository}", "note.txt", b"hello")
+
+    assert ".untethered/notes.md" in run_git(repository, "status", "--porcelain", "-uall")
+
+
 @pytest.mark.parametrize(
     "named",
     [

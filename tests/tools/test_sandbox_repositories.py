@@ -416,3 +416,25 @@ async def test_objects_in_which_nothing_is_new_are_not_looked_into(
 
     assert len(few) < len([path for path in looked if "/objects/" in path])
     assert all(path.endswith(("/info", "/pack")) for path in few)
+
+
+@pytest.mark.parametrize("how", ["echo 'touch {canary}' > {hook}", "chmod +x {hook}"])
+async def test_a_hook_that_is_changed_where_it_stands_is_seen_among_heaps_too(
+    inside: Inside, how: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its directory's own time says nothing of it."""
+    monkeypatch.setattr(repository_links, "_TICK_NS", 0)
+    inner, canary = inside.project / ".git/lfs/x", inside.home / "canary"
+    run_git(inside.project, "init", "-q", f"{inner}")
+    hook = inner / ".git/hooks/post-index-change"
+    written = how.startswith("echo")
+    hook.write_text("#!/bin/sh\n" + ("true\n" if written else f"touch {canary}\n"))
+    hook.chmod(0o755 if written else 0o644)
+    assert (await inside.run("true")).tidied == Tidied()
+
+    done = await inside.run(how.format(canary=canary, hook=hook))
+
+    assert done.tidied != Tidied()
+    (inner / "file").write_text("x")
+    subprocess.run(["git", "-C", f"{inner}", "add", "file"], capture_output=True, check=False)
+    assert not canary.exists()

@@ -229,7 +229,9 @@ def _folder(place: Path, *, make: bool, names: tuple[str, ...] | None = None) ->
         for name in last:
             opened.append(_enter(name, opened[-1], make=names is not None))
         opened.append(_enter(FOLDER[0], opened[-1], make=make))
-        opened.append(_enter(FOLDER[1], opened[-1], make=make, first=_IGNORED))
+        # What a person has there already is theirs to ignore or not.
+        first = _IGNORED if make and _is_empty(opened[-1]) else None
+        opened.append(_enter(FOLDER[1], opened[-1], make=make, first=first))
         yield opened[-1]
     except OSError as error:
         raise StorageFailed(f"The files of '{place}': {error.strerror}.") from error
@@ -260,6 +262,11 @@ def _enter(name: str, above: int, *, make: bool, first: tuple[str, bytes] | None
         if not stat.S_ISDIR(status.st_mode):
             raise BadPlace(f"'{name}' is no directory.") from error
         raise
+
+
+def _is_empty(folder: int) -> bool:
+    with os.scandir(folder) as entries:
+        return next(entries, None) is None
 
 
 def _is_there(name: str, above: int) -> bool:

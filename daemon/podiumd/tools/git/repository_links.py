@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -135,7 +136,11 @@ def _is_new(repository: str, since: int) -> bool:
     """Return whether a repository is newer than ``since``, or what it runs may be."""
     mark = repository if repository.endswith("/.git") else f"{repository}/HEAD"
     places = (f"{repository}/{name}" for name in _TURNS)
-    there = (path for path in places if os.path.lexists(path))
+    there = [path for path in places if os.path.lexists(path)]
+    # A hook that is written over, or made executable, shows in its own time alone.
+    if f"{repository}/hooks" in there:
+        with suppress(NotADirectoryError):
+            there += [entry.path for entry in entries_of(f"{repository}/hooks")]
     return any(status_of(path).st_ctime_ns >= since for path in (mark, *there))
 
 
