@@ -12,6 +12,7 @@ from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import assert_never
 
+import msgspec
 import trio
 
 from podiumd.core.decide.due import Begin, Cancel, Deliver, Due, GoOn, HandOver, Rest, Work, due
@@ -177,6 +178,8 @@ class Effects:
         if actor.state.next is not None and actor.state.next.kind == "look":
             failpoint("claim.after-look")
         following = await turn_after(actor, seen)
+        at, mono = actor.stamp()  # facts are in the order of their times
+        seen = msgspec.structs.replace(seen, at=at, mono=mono)
         await actor.report(seen, following=following, as_of=begun)
 
     async def _command(self) -> None:
