@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -19,6 +20,19 @@ from tests.client.fake_daemon import (
 )
 from tests.client.stories import ended, event, said, started, turn_ended
 from tests.client.terminal import Terminal
+
+Json = dict[str, Any]
+
+SECOND = "7u2n0000-0000-4000-8000-000000000099"
+
+
+def taken_up(seq: int, purpose: str) -> Json:
+    """Begin another turn of the prompt's run."""
+    return event(seq, "turn.intended", turn_id=SECOND, purpose=purpose, attempt=1)
+
+
+def second_ended(seq: int, words: str) -> Json:
+    return event(seq, "turn.ended", turn_id=SECOND, text=words, report={"kind": "done"})
 
 
 @pytest.fixture
@@ -56,6 +70,75 @@ def test_an_answer_that_was_not_streamed_is_printed_at_the_end(prompted: FakeDae
     prompted.events = [started(text="hi"), turn_ended(2, "Hello."), ended(3)]
 
     assert podium(prompted, "prompt", "hi").stdout == "Hello.\n"
+
+
+LIMITED = (
+    event(2, "turn.ended", turn_id=stories.TURN_ID, text="", report={"kind": "usage_limit"}),
+    event(3, "run.parked", until="2026-05-01T12:00:00.000Z", detail="limit"),
+    event(4, "run.resumed"),
+    taken_up(5, "go-on"),
+)
+PARKED = "⏸ usage limit: parked until 2026-05-01T12:00:00.000Z"
+
+
+def test_the_answer_of_the_turn_that_goes_on_after_a_usage_limit_is_printed(
+    prompted: FakeDaemon,
+) -> None:
+    prompted.events = [started(text="hi"), *LIMITED, second_ended(6, "The answer."), ended(7)]
+
+    done = podium(prompted, "prompt", "hi")
+
+    assert (done.returncode, done.stdout) == (0, "The answer.\n")
+    assert done.stderr == f"{PARKED}\nasking the agent to go on\n"
+
+
+def test_at_a_terminal_the_answer_after_a_usage_limit_is_printed_below_why_it_took_so_long(
+    prompted: FakeDaemon,
+) -> None:
+    prompted.events = [started(text="hi"), *LIMITED, second_ended(6, "The answer."), ended(7)]
+
+    with Terminal(prompted, "prompt", "hi", NO_COLOR="1") as terminal:
+        terminal.expect(PARKED)
+        terminal.expect("The answer.")
+
+        assert terminal.end() == 0
+
+
+def test_the_turn_that_the_next_daemon_begins_in_place_of_one_cut_off_has_the_answer(
+    prompted: FakeDaemon,
+) -> None:
+    client = start(prompted, "prompt", "hi")
+    prompted.wait_for("runs.events")
+    prompted.publish(started(text="hi"), said("Let me"), said("Read pots.txt", kind="tool"))
+    assert client.stderr is not None
+    assert client.stderr.readline() == "⚙ Read pots.txt\n"
+
+    prompted.stop()
+    cut_off = event(2, "turn.ended", turn_id=stories.TURN_ID, text="", report={"kind": "broken"})
+    prompted.events = [started(text="hi"), cut_off, taken_up(3, "interrupted")]
+    prompted.listen()
+    prompted.wait_for("runs.events", 2)
+    streamed = said("Let me see")
+    streamed["data"]["turn_id"] = SECOND
+    prompted.publish(streamed, second_ended(4, "Let me see: two."), ended(5))
+    out, err = finish(client)
+
+    assert (client.returncode, out) == (0, "Let me\nLet me see: two.\n")
+    assert err.endswith("telling the agent that it was interrupted\n")
+
+
+def test_the_next_turn_of_a_recipe_is_no_answer_to_a_prompt_that_went_into_it(
+    prompted: FakeDaemon,
+) -> None:
+    prompted.events = [
+        started(text="something else"),
+        turn_ended(2, "Yes."),
+        taken_up(3, "step"),
+        second_ended(4, "Other work."),
+        ended(5),
+    ]
+
+    assert podium(prompted, "prompt", "go").stdout == "Yes.\n"
 
 
 def test_a_script_is_named_by_its_whole_path_also_to_run_it_again(

@@ -9,7 +9,7 @@ from typing import Any
 from podium import text
 from podium.render import conversation_words
 from podium.render.activity import NOTICE_CELLS, Activity, brief
-from podium.render.narrate import end_line
+from podium.render.narrate import PURPOSES, end_line, parked_line
 from podium.render.question import SHOWN_LINES, answer_command, heading, listed
 from podium.render.screen import Screen
 from podium.render.streamed import Words
@@ -17,10 +17,15 @@ from podium.rpc.conversation_state import Carried, of_phase, say_command, waits_
 
 Json = dict[str, Any]
 
+TAKEN_UP = ("again", "go-on", "interrupted", "prompt")
+"""Purposes of a turn that goes on with the one before it, which came to no end of its own."""
+
 
 class AnswerView:
-    """Streams one turn's answer. ``started`` is the result of ``sessions.prompt``.
+    """Streams a prompt's answer. ``started`` is the result of ``sessions.prompt``.
 
+    It is that of the prompt's turn and of those that take it up after a usage limit or the end of
+    its daemon: an agent may have said nothing before.
     ``screen`` is standard output. Where standard error is the same terminal, all is shown there in
     its order, above a live line.
     """
@@ -28,6 +33,7 @@ class AnswerView:
     def __init__(self, started: Json, said: str, interactive: bool, screen: Screen) -> None:
         self._turn = started.get("turn_id")
         self._session = started.get("session_id")
+        self._over = False
         self._said = said
         self._interactive = interactive
         self._words = Words()
@@ -50,6 +56,10 @@ class AnswerView:
             self._unhinted.pop(str(data.get("question_id")), None)
         elif kind == "run.ended":
             self._ended(data.get("run") or {})
+        elif kind == "run.parked":
+            self._aside(parked_line(data))
+        elif kind == "turn.intended" and self._over and data.get("purpose") in TAKEN_UP:
+            self._take_up(data)
         elif data.get("turn_id") == self._turn:
             if kind == "turn.output":
                 self._output(data)
@@ -57,6 +67,7 @@ class AnswerView:
                 self._answer(self._words.reply(data))
             elif kind == "turn.ended":
                 self._rest(data)
+                self._over = True
 
     def tick(self) -> None:
         """Show how to answer what is open, and how long it has been going on."""
@@ -75,6 +86,13 @@ class AnswerView:
         self._screen.clear()
         self._screen.not_reported()
         self._screen.fresh_line()
+
+    def _take_up(self, intended: Json) -> None:
+        """Go on with the turn that takes up the last one; its words begin a line."""
+        self.finish()
+        self._turn, self._over = intended.get("turn_id"), False
+        if told := PURPOSES.get(str(intended.get("purpose"))):
+            self._aside(told)
 
     def _output(self, data: Json) -> None:
         if not self._words.is_new(data):

@@ -106,9 +106,7 @@ class Narrator:
             "stop.intended": self._stop_intended,
             "run.paused": self._run_paused,
             "run.resumed": lambda data: self._note_beside("▶ goes on"),
-            "run.parked": lambda data: self._note(
-                f"⏸ usage limit: parked until {data.get('until')}"
-            ),
+            "run.parked": lambda data: self._note(parked_line(data)),
             "run.ended": self._run_ended,
         }
         self._at: float | None = None
@@ -371,6 +369,11 @@ def _tell_beside(words: str) -> None:
     """Repeat on standard error, for the person, what would stand in a pipe or a file alone."""
     if text.is_terminal(sys.stderr) and not text.is_terminal(sys.stdout):
         text.tell(f"podium: {words}")
+
+
+def parked_line(parked: Json) -> str:
+    """Describe a run that waits for its agent's usage limit to be over."""
+    return f"⏸ usage limit: parked until {parked.get('until')}"
 
 
 def end_line(run: Json, style: text.Style) -> str:

@@ -106,7 +106,7 @@ class Words:
         if arrived and final.endswith(words) and words != final:
             # The blanks between the two were shown with the first.
             words = words.removeprefix(arrived[len(arrived.rstrip()) :])
-        if arrived and words == final:
+        if arrived and words and words == final:
             words = f"\n\n{final}"
         return words, late
 
