@@ -120,6 +120,24 @@ async def test_a_branch_that_had_no_commit_and_one_that_was_rewritten(repository
     assert changes.rewritten and [one.subject for one in changes.commits] == ["other"]
 
 
+async def test_long_subjects_are_cut_and_what_git_does_not_cut_is_counted(
+    repository: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    base = head(repository)
+    for subject in ("short", "\u0301" * 3000, "x" * 3000):
+        place = repository.parent / "subject"
+        place.write_text(subject)
+        run_git(repository, "commit", "-q", "--allow-empty", "-F", f"{place}")
+    made = await seen(repository, base)
+    assert [one.subject for one in made.commits] == ["x" * 998 + "..", "\u0301" * 1000, "short"]
+
+    monkeypatch.setattr(module, "MOST_COMMITS", 3)
+    monkeypatch.setattr(module, "COMMIT_BYTES", 1000)
+    made = await seen(repository, base)
+    whole, part = (len(one.subject) for one in made.commits)
+    assert whole == 1000 and 0 < part < 1000 and made.more_commits == 1
+
+
 async def test_a_tree_without_any_commit_has_new_files_only(tmp_path: Path) -> None:
     repository = make_repository(tmp_path / "bare of commits")
     (repository / "a.txt").write_text("x\n")

@@ -14,7 +14,9 @@ from trio.testing import wait_all_tasks_blocked
 
 from podiumd.tools.git import process
 from podiumd.tools.git.at_work import AT_WORK, Reach
+from podiumd.tools.git.beside import Confined
 from podiumd.tools.git.process import GitError, run_beginning, run_git
+from podiumd.tools.process import in_thread
 from tests.tools.git_repository import begin
 
 GIGABYTES = 3 * 1024**3
@@ -73,3 +75,19 @@ async def test_gits_beyond_a_number_wait_until_others_are_over(
         assert process.AT_ONCE.statistics().tasks_waiting == 1
         nursery.cancel_scope.cancel()
     assert process.AT_ONCE.borrowed_tokens == 0
+
+
+@pytest.mark.parametrize("confined", [False, True])
+async def test_a_git_that_prints_more_than_the_daemon_holds_is_ended_and_that_is_said(
+    repository: Path, confined: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(in_thread, "MOST_PRINTED", 1000)
+    asked = ["git", "-C", f"{repository}", "cat-file", "--batch-check"]
+    how = Confined(("env",)) if confined else None
+    environment = {"PATH": os.environ["PATH"]}
+    with pytest.raises(
+        GitError, match=f"git cat-file .* in '{repository}' printed more than 64 MB"
+    ):
+        await process._run(asked, environment, b"HEAD\n" * 1000, how)
+    done = await process._run(asked, environment, b"HEAD\n", how)
+    assert (done.returncode, len(done.stdout)) == (0, 52)

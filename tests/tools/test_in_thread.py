@@ -11,7 +11,7 @@ import pytest
 import trio
 
 from podiumd.tools.process import in_thread
-from podiumd.tools.process.in_thread import Program
+from podiumd.tools.process.in_thread import PrintedTooMuchError, Program
 from podiumd.tools.process.memory import bounded
 from tests.patience import HANG_SECONDS
 
@@ -104,3 +104,36 @@ async def test_it_gets_no_more_memory_than_is_said(from_its_start: bool) -> None
     await one.over()
     done = one.result()
     assert b"MemoryError" in done.stderr and done.returncode == 1
+
+
+@pytest.mark.parametrize("stubborn", [False, True])
+async def test_one_that_prints_too_much_is_ended_with_what_it_has_started(
+    tmp_path: Path, stubborn: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(in_thread, "MOST_PRINTED", 100_000)
+    if stubborn:
+        monkeypatch.setattr(in_thread, "TERMINATE_SECONDS", 0.0)
+    trap = "trap '' TERM; " if stubborn else ""
+    held = tmp_path / "held"
+    os.mkfifo(held)
+    one = program(f"{trap}exec 3> {held}; yes & wait")
+    pipe = await trio.to_thread.run_sync(held.open, "rb")
+    with trio.fail_after(HANG_SECONDS), pipe:
+        await one.over()
+        await one.end()
+        await one._over.wait()  # its thread is over
+        assert await trio.to_thread.run_sync(pipe.read) == b""  # and nobody is left to hold it
+    with pytest.raises(PrintedTooMuchError):
+        one.result()
+
+
+async def test_as_much_as_it_may_print_is_kept_and_of_its_errors_the_end(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(in_thread, "MOST_PRINTED", 100_000)
+    monkeypatch.setattr(in_thread, "MOST_SAID", 10)
+    one = program("head -c 100000 /dev/zero; yes warning | head -c 100000 >&2; echo fatal >&2")
+    await one.over()
+    done = one.result()
+    assert (len(done.stdout), len(done.stderr)) == (100_000, 10)
+    assert done.stderr.endswith(b"fatal\n")

@@ -26,6 +26,7 @@ from podiumd.tools.files.owner_rights import held
 from podiumd.tools.git.at_work import AT_WORK, Reach
 from podiumd.tools.git.pinned_settings import repository_at
 from podiumd.tools.git.settings import runs_nothing
+from podiumd.tools.process.in_thread import PrintedTooMuchError
 
 BASE: Final = ("--cap-drop", "ALL", "--ro-bind", "/", "/", "--dev", "/dev")
 ELSEWHERE: Final = (
@@ -311,11 +312,11 @@ def is_emptied(path: str) -> bool:
 
 async def through(gate: Gate, run: Callable[..., Awaitable[Result]]) -> Result:
     """Run what goes through a gate; why it may not begin is its words then. Raises ``OSError``
-    where it cannot be started."""
+    where it cannot be started, and ``PrintedTooMuchError``."""
     done: list[Result] = []
     begun = trio.Event()
 
-    missing: OSError | None = None
+    failed: OSError | PrintedTooMuchError | None = None
     fault = ""
 
     async def admit() -> None:
@@ -327,11 +328,11 @@ async def through(gate: Gate, run: Callable[..., Awaitable[Result]]) -> Result:
         nursery.start_soon(admit)
         try:
             done.append(await run(pass_fds=gate.descriptors, task_status=_Begun(begun)))
-        except OSError as error:
-            missing = error  # raised in here, it would come out as one of a group
+        except (OSError, PrintedTooMuchError) as error:
+            failed = error  # raised in here, it would come out as one of a group
             nursery.cancel_scope.cancel()
-    if missing is not None:
-        raise missing
+    if failed is not None:
+        raise failed
     if fault:
         done[0].stderr = fault.encode()
     return done[0]

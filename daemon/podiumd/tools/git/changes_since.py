@@ -16,6 +16,7 @@ from msgspec.structs import replace
 
 from podiumd.tools.files.plain_file import read_plain
 from podiumd.tools.git.diff_listing import (
+    COMMIT_BYTES,
     COMMIT_FORMAT,
     ChangedFile,
     MadeCommit,
@@ -117,9 +118,9 @@ async def _commits(
     if head is None or head == base:
         return [], 0, False
     span = [head, *([f"^{base}"] if base is not None else [])]
-    told = await git.out(
-        "rev-list", f"--max-count={MOST_COMMITS}", f"--format={COMMIT_FORMAT}", *span
-    )
+    # Subjects that git does not cut end the list where it is too long: the rest is counted.
+    listing = ("rev-list", f"--max-count={MOST_COMMITS}", f"--format={COMMIT_FORMAT}", *span)
+    told, _ = await git.beginning(MOST_COMMITS * COMMIT_BYTES, *listing)
     commits = commits_of(told)
     count = int(await git.line("rev-list", "--count", *span))
     onward = base is None or (

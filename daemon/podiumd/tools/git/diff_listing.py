@@ -40,8 +40,13 @@ class MadeCommit(msgspec.Struct, frozen=True, kw_only=True):
     subject: str
 
 
-COMMIT_FORMAT: Final = "%H%x00%cI%x00%s"
-"""Format that ``commits_of`` reads, an entry a line."""
+LONGEST_SUBJECT: Final = 1000
+"""Characters of a subject that are shown."""
+COMMIT_FORMAT: Final = f"%H%x00%cI%x00%<({LONGEST_SUBJECT},trunc)%s"
+"""Format that ``commits_of`` reads, an entry a line. Git cuts a subject to so many columns, and
+fills it up to them; characters of no width are not cut."""
+COMMIT_BYTES: Final = 5 * LONGEST_SUBJECT
+"""Bytes that are enough for an entry whose characters have a width."""
 
 
 def name_of(path: bytes) -> str:
@@ -100,13 +105,18 @@ def _count(number: bytes) -> int | None:
 
 
 def commits_of(output: bytes) -> list[MadeCommit]:
-    """Parse the commits that ``rev-list --format=COMMIT_FORMAT`` prints."""
+    """Parse the commits that ``rev-list --format=COMMIT_FORMAT`` prints, or a beginning of it."""
     found = []
     for line in output.decode("utf-8", "replace").split("\n"):
         if line.count("\0") == 2:
             commit, at, subject = line.split("\0")
-            found.append(MadeCommit(commit=commit, at=at, subject=subject))
+            found.append(MadeCommit(commit=commit, at=at, subject=_cut(subject)))
     return found
+
+
+def _cut(subject: str) -> str:
+    """Cut a subject, which git has filled up with spaces or which has characters of no width."""
+    return subject[:LONGEST_SUBJECT].rstrip(" ")
 
 
 def as_added(path: bytes, data: bytes) -> tuple[ChangedFile, bytes]:

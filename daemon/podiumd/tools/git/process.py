@@ -45,7 +45,8 @@ from podiumd.tools.git.settings import (
     writes,
 )
 from podiumd.tools.git.waits import WAITS
-from podiumd.tools.process.in_thread import Program
+from podiumd.tools.process.bounded_output import run_bounded
+from podiumd.tools.process.in_thread import MOST_PRINTED, PrintedTooMuchError, Program
 from podiumd.tools.process.memory import NOT_FOUND, bounded
 
 TERMINATE_SECONDS: Final = 2.0
@@ -62,6 +63,10 @@ SLOW: Final = (
 UNSEEN: Final = (
     "git {} in '{}' did not end within {:g} minutes, and was ended: what it may wait at there "
     "cannot be looked for: {}"
+)
+TOO_LONG: Final = (
+    "git {} in '{}' printed more than {:g} MB, the most that Podium reads of a git, and was ended: "
+    "the names or the contents there are too many or too long for Podium"
 )
 NO_REPOSITORY: Final = b"fatal: not a git repository (or any of the parent directories): .git\n"
 _LIST: Final = "config"
@@ -322,14 +327,18 @@ async def _run(
     stdin: bytes = b"",
     confined: Confined | None = None,
 ) -> Result:
-    if confined is None:
-        async with AT_ONCE:
-            line = bounded_from_its_start(command)
-            done = await _to_its_end(
-                command, partial(Program, line, environment, stdin, MOST_BYTES)
-            )
-    else:
-        done = await _run_confined(command, environment, stdin, confined)
+    try:
+        if confined is None:
+            async with AT_ONCE:
+                line = bounded_from_its_start(command)
+                done = await _to_its_end(
+                    command, partial(Program, line, environment, stdin, MOST_BYTES)
+                )
+        else:
+            done = await _run_confined(command, environment, stdin, confined)
+    except PrintedTooMuchError as error:
+        most = MOST_PRINTED / 1024**2
+        raise GitError(TOO_LONG.format(asked_of(command), command[2], most)) from error
     if died_of_it(done):
         raise GitError(OVER.format(asked_of(command), command[2], MOST_BYTES / 1024**3))
     return done
@@ -341,12 +350,9 @@ async def _run_confined(
     gate = confined.gate()
     line = bounded_from_its_start(confined.command(command, gate))
     run = partial(
-        trio.run_process,
+        run_bounded,
         line,
         stdin=stdin,
-        capture_stdout=True,
-        capture_stderr=True,
-        check=False,
         env=environment,
         start_new_session=True,  # a Ctrl-C meant for the daemon is not for its git
         deliver_cancel=end_group,
@@ -388,10 +394,11 @@ async def _in_time(
 ) -> T:
     """Run a git, in the time that it may take, of which it has had what was ``waited``.
 
-    Raises ``GitError`` where that is over, or where there is no git.
+    Raises ``GitError`` where that is over, or where there is no git; and what ``run`` does where
+    too much is printed.
     """
     done: list[T] = []
-    missing: OSError | None = None
+    failed: OSError | PrintedTooMuchError | None = None
     why = ""
 
     async def limit(scope: trio.CancelScope) -> None:
@@ -403,11 +410,11 @@ async def _in_time(
         nursery.start_soon(limit, nursery.cancel_scope)
         try:
             done.append(await run())
-        except OSError as error:
-            missing = error  # raised in here, it would come out as one of a group
+        except (OSError, PrintedTooMuchError) as error:
+            failed = error  # raised in here, it would come out as one of a group
         nursery.cancel_scope.cancel()
-    if missing is not None:
-        raise _missing(missing) from missing
+    if failed is not None:
+        raise _missing(failed) if isinstance(failed, OSError) else failed
     if not done:
         raise GitError(why)
     return done[0]

@@ -12,7 +12,7 @@ import os
 import selectors
 import signal
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 import outcome
@@ -24,6 +24,54 @@ Result = subprocess.CompletedProcess[bytes]
 
 TERMINATE_SECONDS: Final = 2.0
 PIECE: Final = 32768
+MOST_PRINTED: Final = 64 * 1024**2
+"""Bytes that a program may print: all of it is held in memory at once."""
+MOST_SAID: Final = 1024**2
+"""Bytes that are kept of its standard error, the last ones: why it failed stands at its end."""
+
+
+class PrintedTooMuchError(Exception):
+    """A program printed more than ``MOST_PRINTED``; what it printed is not kept."""
+
+
+class Printed:
+    """Output of a program, up to ``MOST_PRINTED``."""
+
+    def __init__(self) -> None:
+        """Begin with none."""
+        self._kept = io.BytesIO()  # it gives out what it holds without a copy
+        self.too_much = False
+
+    def add(self, piece: bytes | bytearray) -> None:
+        """Keep a piece, or nothing at all where it is too much with what was there."""
+        if self.too_much or self._kept.tell() + len(piece) > MOST_PRINTED:
+            self.too_much = True
+            self._kept = io.BytesIO()
+        else:
+            self._kept.write(piece)
+
+    def all(self) -> bytes:
+        """Return the whole. Raises ``PrintedTooMuchError``."""
+        if self.too_much:
+            raise PrintedTooMuchError
+        return self._kept.getvalue()
+
+
+class Said:
+    """The last ``MOST_SAID`` bytes of a program's standard error."""
+
+    def __init__(self) -> None:
+        """Begin with none."""
+        self._kept = bytearray()
+
+    def add(self, piece: bytes | bytearray) -> None:
+        """Keep a piece, and let go of the oldest bytes where there are too many."""
+        self._kept += piece
+        del self._kept[: max(0, len(self._kept) - MOST_SAID)]
+
+    def all(self) -> bytes:
+        """Return what is kept."""
+        return bytes(self._kept)
 
 
 class Program:
@@ -45,17 +93,27 @@ class Program:
         self._left, self._leave = os.pipe()  # its thread waits at it too: closed, it goes
         self._process: subprocess.Popen[bytes] | None = None
         self._given_up = False
+        self._printed, self._said = Printed(), Said()
+        self._enough = trio.Event()
         self._over = trio.Event()
         self._outcome: outcome.Outcome[Result] | None = None
         self._trio = trio.lowlevel.current_trio_token()
         trio.lowlevel.start_thread_soon(self._run, self._tell, "program")
 
     async def over(self) -> None:
-        """Wait until it has ended and no process can write to its output."""
-        await self._over.wait()
+        """Wait until it has ended and no process can write to its output.
+
+        The wait is over too when it has printed too much; it goes on then, until it is ended.
+        """
+        await self._enough.wait()
 
     def result(self) -> Result:
-        """Return its result, once it is over. Raises ``OSError`` where it could not be started."""
+        """Return its result, once it is over.
+
+        Raises ``OSError`` where it could not be started, and ``PrintedTooMuchError``.
+        """
+        if self._printed.too_much:  # it may not even have died of SIGKILL
+            raise PrintedTooMuchError
         assert self._outcome is not None
         return self._outcome.unwrap()
 
@@ -98,53 +156,61 @@ class Program:
             self._process = process
             if self._given_up:
                 self._send(signal.SIGTERM)
-            told, said, left = _talk(process, self._stdin, self._left)
+            left = self._talk(process)
             # A process that does not even die of SIGKILL (its disk is gone) is not waited for.
             status = process.poll() if left else process.wait()
             status = -signal.SIGKILL if status is None else status
-            return Result(self._command, status, told, said)
+            return Result(self._command, status, self._printed.all(), self._said.all())
         finally:
             os.close(self._left)
 
+    def _talk(self, process: subprocess.Popen[bytes]) -> bool:
+        """Give it its input and read its output, until no process can write any more.
+
+        It also ends when the other end of ``_left`` is closed, and returns whether it was that.
+        What is printed after too much is read and dropped, so that nothing waits to write it while
+        it is ended.
+        """
+        assert process.stdout is not None and process.stderr is not None
+        with contextlib.ExitStack() as stack:
+            selector = stack.enter_context(selectors.PollSelector())
+            for pipe, into in ((process.stdout, self._printed), (process.stderr, self._said)):
+                selector.register(stack.enter_context(pipe), selectors.EVENT_READ, into)
+            if process.stdin is not None:
+                os.set_blocking(process.stdin.fileno(), False)
+                given = stack.enter_context(process.stdin)
+                selector.register(given, selectors.EVENT_WRITE, memoryview(self._stdin))
+            selector.register(self._left, selectors.EVENT_READ)
+            told = False
+            while len(selector.get_map()) > 1:
+                for key, _ in selector.select():
+                    if key.fd == self._left:
+                        return True
+                    _go_on(selector, key)
+                if self._printed.too_much and not told:
+                    told = True
+                    self._call(self._enough.set)
+        return False
+
     def _tell(self, done: outcome.Outcome[Result]) -> None:
+        self._call(self._hear, done)
+
+    def _call(self, function: Callable[..., object], *arguments: object) -> None:
         with contextlib.suppress(trio.RunFinishedError):  # no task is left to receive it
-            self._trio.run_sync_soon(self._hear, done)
+            self._trio.run_sync_soon(function, *arguments)
 
     def _hear(self, done: outcome.Outcome[Result]) -> None:
         self._outcome = done
         self._over.set()
+        self._enough.set()
         self._let_go()
-
-
-def _talk(process: subprocess.Popen[bytes], stdin: bytes, left: int) -> tuple[bytes, bytes, bool]:
-    """Give a program its input and read its output, until no process can write any more.
-
-    It also ends when the other end of ``left`` is closed, and returns whether it was that.
-    """
-    told, said = bytearray(), bytearray()
-    with contextlib.ExitStack() as stack:
-        selector = stack.enter_context(selectors.PollSelector())
-        for pipe, into in ((process.stdout, told), (process.stderr, said)):
-            assert pipe is not None
-            selector.register(stack.enter_context(pipe), selectors.EVENT_READ, into)
-        if process.stdin is not None:
-            os.set_blocking(process.stdin.fileno(), False)
-            given = stack.enter_context(process.stdin)
-            selector.register(given, selectors.EVENT_WRITE, memoryview(stdin))
-        selector.register(left, selectors.EVENT_READ)
-        while len(selector.get_map()) > 1:
-            for key, _ in selector.select():
-                if key.fd == left:
-                    return bytes(told), bytes(said), True
-                _go_on(selector, key)
-    return bytes(told), bytes(said), False
 
 
 def _go_on(selector: selectors.BaseSelector, key: selectors.SelectorKey) -> None:
     """Read or write what there is at one pipe, and close it where that was the last."""
-    if isinstance(key.data, bytearray):
+    if isinstance(key.data, Printed | Said):
         piece = os.read(key.fd, PIECE)
-        key.data.extend(piece)
+        key.data.add(piece)
         over = not piece
     else:
         rest = b""  # who reads no more needs no more
