@@ -8,6 +8,7 @@ import pytest
 import trio
 
 from podiumd.core.run.state import RunState
+from podiumd.drivers.base import TurnStatus
 from podiumd.runtime.errors import InvalidParameter
 from podiumd.runtime.intake import conversation_input
 from podiumd.wire.sessions import Went
@@ -203,3 +204,25 @@ async def test_words_reach_the_phase_from_the_main_session_too(machine: Machine)
         assert (went["delivery"], went["session_id"]) == ("phase", state.session_id)
         turn = await Talk(daemon, held.run_id).turn()
         assert (turn.prompt, turn.request.session_id) == ("A shop", state.session_id)
+
+
+@pytest.mark.parametrize("recorded", [False, True])
+async def test_words_that_died_with_the_agent_before_it_wrote_them_down_are_said_again(
+    machine: Machine, recorded: bool
+) -> None:
+    async with running(machine) as daemon:
+        held = await begun(daemon, talk(machine))
+        turn = await held.answers("A shop")
+        await held.says("With a door")
+        uuid = await turn.steered()
+        turn.begins_with(uuid)
+        await daemon.until(held.run_id, lambda state: not state.steers)
+        machine.agent.settled[turn.request.turn_id] = TurnStatus(
+            state="broken", delivered_steers=(uuid,) if recorded else ()
+        )
+        turn.breaks()
+        following = await held.turn()
+        assert ("With a door" in following.prompt) is not recorded
+        ended = await daemon.events(held.run_id, "effect.ended")
+        states = [one["state"] for one in ended if one["effect"] == f"steer:{uuid}"]
+        assert states == ["queued", "delivered", *([] if recorded else ["lost"])]
