@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from podiumd.drivers.base import ApprovalWithdrawn
-from podiumd.runtime.errors import AlreadyEnded, NotFound
+from podiumd.runtime.errors import AlreadyEnded, InvalidParameter, NotFound
+from podiumd.runtime.service import ANSWER_BYTES
 from tests.plain import plain
 from tests.runtime.fake_agent import done
 from tests.runtime.harness import Daemon, Machine, running
@@ -34,6 +35,35 @@ async def test_an_approval_waits_for_a_person_and_the_answer_reaches_the_agent(
         assert (decision.behavior, decision.message) == ("deny", "not now")
         machine.agent.turns[0].complete()
         await daemon.ended(run_id)
+
+
+async def test_an_answer_and_its_note_have_a_bound_and_beyond_it_the_question_stays_open(
+    machine: Machine,
+) -> None:
+    async with running(machine) as daemon:
+        run_id = await asking(daemon, machine.one_step())
+        room = "ü" * ((ANSWER_BYTES - len("deny")) // 2)
+        with pytest.raises(InvalidParameter, match=f"{ANSWER_BYTES} bytes long; attach a file"):
+            await daemon.answer(run_id, "deny", note=room + "x")
+        assert (await daemon.question(run_id))["closed"] is None
+        await daemon.answer(run_id, "deny", note=room)
+        assert (await machine.agent.turns[0].answered()).message == room
+
+
+async def test_the_note_of_a_leave_that_is_given_reaches_the_agent_as_words(
+    machine: Machine,
+) -> None:
+    """An approval takes no words; those of a refusal are its reason and are said once."""
+    async with running(machine) as daemon:
+        run_id = await asking(daemon, machine.one_step())
+        (turn,) = machine.agent.turns
+        await daemon.answer(run_id, "allow", note="Quickly.")
+        assert (await turn.answered()).behavior == "allow"
+        assert list(turn.steers.values()) == ["Quickly."]
+        turn.asks("r2")
+        await daemon.answer(run_id, "deny", note="Not that.")
+        assert (await turn.answered("r2")).message == "Not that."
+        assert list(turn.steers.values()) == ["Quickly."]
 
 
 async def test_the_next_turn_may_use_what_was_always_allowed(machine: Machine) -> None:
