@@ -245,6 +245,13 @@ def test_a_run_that_ended_before_its_first_step_keeps_what_was_before_it() -> No
     assert Day(over()).visits == []
 
 
+def test_who_asked_before_anything_was_over_is_told_of_a_run_that_never_began_a_step() -> None:
+    asked = Day(ask()).history.place
+    day = Day(ask(), answered(), over(), history=History(asked))
+    assert asked == HistoryPlace()
+    assert (day.visit.step, day.visit.number) == (BEFORE, 1)
+
+
 def test_what_was_for_a_step_that_never_came_belongs_to_the_last() -> None:
     limit = f.LimitHit(limit="max-step-visits-exceeded:fix", count=3)
     day = Day(entered(), edge("fix"), limit, ask(), f.RunPaused(), answered(), over())

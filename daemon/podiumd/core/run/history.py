@@ -207,7 +207,7 @@ class History:
         self.place = after or HistoryPlace()
         self._number, self._restarts = self.place.number, self.place.restart
         self._known = dict.fromkeys(self.place.steps)
-        self._first = after is None
+        self._first = self.place.number == 0
         self._open: Visit | None = None
         self._coming = Visit()
         self._asked: dict[str, Asked] = {}
