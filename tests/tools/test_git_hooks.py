@@ -53,6 +53,22 @@ async def test_a_hook_cannot_have_a_file_from_outside_committed_as_the_message(
     assert turn.git("rev-parse", "HEAD") == turn.first
 
 
+async def test_what_a_hook_that_refuses_has_changed_in_other_files_is_not_committed(
+    tmp_path: Path,
+) -> None:
+    turn = Turn(tmp_path)
+    mend = "for file in a.py b.py new.py; do echo tidy >> $file; done"
+    turn.hook("pre-commit", f"if grep -q tidy a.py; then exit 0; fi; {mend}; exit 1")
+    turn.change("a.py", "x\n")
+
+    done = await turn.commit()
+
+    assert (done.state, done.files) == ("committed", (("a.py", "modified"),))
+    assert (turn.shown("a.py"), turn.shown("b.py")) == ("x\ntidy", "b")
+    assert turn.text("b.py") == "b\ntidy\n"
+    assert turn.git("status", "--porcelain") == "M b.py\n?? new.py"
+
+
 def test_a_message_that_is_no_file_or_endless_is_none(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "long").write_bytes(b"x" * (MOST_MESSAGE_BYTES + 1))
