@@ -69,6 +69,29 @@ def test_the_architecture_page_names_every_package() -> None:
     assert missing == []
 
 
+def test_each_file_that_the_architecture_page_s_map_names_is_there() -> None:
+    """Each stands below its row's place or in one of that's folders, below the daemon's package,
+    or below the project."""
+    package = ROOT / "daemon/podiumd"
+    page = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| `([\w/]+?)/?` \|(.+)$", page, re.MULTILINE)
+    named = [
+        (place, name)
+        for place, cells in rows
+        for name in re.findall(r"`([\w/]+\.\w+|\w+/[\w/]+)`", cells)
+        if not name.endswith(".db")  # a user's
+    ]
+
+    def is_there(place: str, name: str) -> bool:
+        roots = (package / place, ROOT / place, package, ROOT)
+        in_each = (package / place).glob(f"*/{name}")
+        return any((root / name).exists() for root in roots) or any(in_each)
+
+    assert len(rows) > 20 and len(named) > 50
+    assert [one for one in rows if not any((r / one[0]).exists() for r in (package, ROOT))] == []
+    assert [one for one in named if not is_there(*one)] == []
+
+
 def test_source_roots_are_no_packages_themselves() -> None:
     folders = ("daemon", "client", "recipes", "systemd", "launchd")
 
