@@ -54,7 +54,8 @@ def check_nothing_is_left(house: House, before: set[str]) -> None:
     the home, which ``~`` rightly names, and in ``~/x``, which is made for it."""
     kept = {f"{place}/.untethered/resources" for place in ("project", "home", "home/x")}
     made = {"home/x", *(path.rpartition("/")[0] for path in kept)}
-    new = everything(house) - before - kept - made
+    ignoring = {f"{path.rpartition('/')[0]}/.gitignore" for path in kept}
+    new = everything(house) - before - kept - made - ignoring
     for path in new:
         folder, _, name = path.rpartition("/")
         assert folder in kept and not name.startswith((".", "-")) and "\\" not in name

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
 import pytest
+import trio
 
 from podiumd.agents.scripted.driver import ScriptedDriver
 from podiumd.agents.scripted.script import parse_script
-from podiumd.drivers.base import Turn, TurnEvent
+from podiumd.drivers.base import Output, Turn, TurnEvent
 from tests.drivers.rig import ALLOW, Rig, answering, approvals, play
 
 GOES_ON = "You were interrupted: your process ended before this step was finished."
@@ -62,6 +64,29 @@ async def test_what_was_cut_off_is_played_again_whatever_its_prompt_is_then(
     assert await said(scripted, bench, GOES_ON, goes_on=True) == "A fault."
     assert await said(scripted, bench, "review") == "All is right."
     assert await said(scripted, bench, "review") == "Anything else."
+
+
+@pytest.mark.parametrize("restarted", [True, False])
+async def test_no_command_that_had_begun_is_run_again(bench: Rig, restarted: bool) -> None:
+    """What came of it is not known: the turn goes on with the next, however often it is cut off."""
+    gate = bench.work / "gate"
+    os.mkfifo(gate)
+    commands = [["sh", "-c", f"echo {name} >> ran; read line < gate"] for name in ("a", "b")]
+    turns = ({"text": "Done.", "run": [*commands, ["sh", "-c", "echo c >> ran"]]},)
+    scripted = driver(*turns)
+
+    async def react(turn: Turn, event: TurnEvent) -> None:
+        if isinstance(event, Output) and event.kind == "tool":
+            opened = await trio.to_thread.run_sync(os.open, gate, os.O_WRONLY)  # it is at work
+            await turn.leave()
+            os.close(opened)
+
+    for goes_on in (False, True):
+        await play(scripted, bench.request("do it", goes_on=goes_on), react)
+        scripted = driver(*turns) if restarted else scripted
+
+    assert await said(scripted, bench, GOES_ON, goes_on=True) == "Done."
+    assert (bench.work / "ran").read_text().split() == ["a", "b", "c"]
 
 
 async def test_a_turn_that_ended_is_not_played_again_for_a_prompt_that_goes_on(bench: Rig) -> None:

@@ -83,19 +83,20 @@ class ScriptedDriver:
         if request.first and not request.goes_on:
             self._plays.none_yet(request.run_id)
         plays = self._plays.of(directory.parent, request.run_id)
-        index = script.choose(request.prompt, plays.used)
+        index, ran = script.choose(request.prompt, plays.used), 0
         if request.goes_on and plays.cut is not None and plays.cut < len(script.turns):
             index = script.resume(request.prompt, plays.used, plays.cut)
+            ran = plays.ran if index == plays.cut else 0
         chosen = None if index is None else script.turns[index]
-        run = ScriptedTurnRun(request, chosen, file, Journal(directory))
-        await run.journal.started(request.run_id, index)
+        run = ScriptedTurnRun(request, chosen, file, Journal(directory), ran)
+        await run.journal.started(request.run_id, index, ran)
         plays.begun(index)
         try:
             async with played(run, request.turn_id, ENDING_SECONDS):
                 yield run
         finally:
             if run.ended_with_daemon:
-                plays.cut_off(index)
+                plays.cut_off(index, run.ran)
 
     def reattach(self, pending: PendingTurn) -> AbstractAsyncContextManager[ScriptedTurnRun]:
         """Refuse to reattach: a scripted turn ends with its daemon. Raises ``RuntimeError``."""

@@ -23,11 +23,16 @@ MOST_RUNS = 256
 
 
 class Entry(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A line of the journal."""
+    """A line of the journal.
+
+    ``ran``: so many of the turn's commands are not to be run again. They are those that an earlier
+    daemon began, and of ``acting`` also the one that begins here.
+    """
 
     event: str
     run_id: str = ""
     index: int | None = None
+    ran: int = 0
     action: str = ""
     report: TurnReport | None = None
 
@@ -54,15 +59,15 @@ class Journal:
     def __init__(self, directory: Path) -> None:
         self._path = directory / NAME
 
-    async def started(self, run_id: str, index: int | None) -> None:
+    async def started(self, run_id: str, index: int | None, ran: int = 0) -> None:
         """Note that the turn at ``index`` of the script begins (``None``: none was left)."""
         await trio.lowlevel.checkpoint()
-        entry = Entry("started", run_id=run_id, index=index)
+        entry = Entry("started", run_id=run_id, index=index, ran=ran)
         self._write(msgspec.json.encode(entry) + b"\n", durably=False)
 
-    async def acting(self, action: str) -> None:
+    async def acting(self, action: str, ran: int = 0) -> None:
         """Note that a file is about to be written, or a command to be run."""
-        await self._append(Entry("acting", action=action))
+        await self._append(Entry("acting", action=action, ran=ran))
 
     async def calling(self, call_id: str) -> None:
         """Note that one of Podium's own tools is about to be called."""
@@ -103,12 +108,14 @@ class RunPlays:
     """Progress of one run in its script.
 
     ``used``: how often each turn, by index, was played to its end, or is being played. ``cut``: the
-    turn played last, where the end of its daemon cut it off.
+    turn played last, where the end of its daemon cut it off, and ``ran``, how many of its commands
+    had begun.
     """
 
     def __init__(self) -> None:
         self.used: Counter[int] = Counter()
         self.cut: int | None = None
+        self.ran = 0
 
     def begun(self, index: int | None) -> None:
         """Note that a turn has begun, and its journal says so."""
@@ -116,9 +123,9 @@ class RunPlays:
         if index is not None:
             self.used[index] += 1
 
-    def cut_off(self, index: int | None) -> None:
+    def cut_off(self, index: int | None, ran: int) -> None:
         """Note that the daemon ends before the turn that had begun: it is to be played again."""
-        self.cut = index
+        self.cut, self.ran = index, ran
         if index is not None:
             self.used[index] -= 1
 
@@ -166,6 +173,7 @@ def _turns_played(parent: Path, run_id: str) -> RunPlays:
         # Clocks of file systems are coarse: of two turns in one tick the cut one is the last.
         if (at := (path.stat().st_mtime_ns, cut)) >= last:
             last, plays.cut = at, index if cut else None
+            plays.ran = max(entry.ran for entry in entries)
     return plays
 
 

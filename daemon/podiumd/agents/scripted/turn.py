@@ -42,10 +42,17 @@ class ScriptedTurnRun(InProcessTurn):
     """Implements ``podiumd.drivers.base.Turn``; ``run`` is run by the driver's nursery."""
 
     def __init__(
-        self, request: TurnRequest, turn: ScriptedTurn | None, file: str, journal: Journal
+        self,
+        request: TurnRequest,
+        turn: ScriptedTurn | None,
+        file: str,
+        journal: Journal,
+        ran: int = 0,
     ) -> None:
+        """``ran``: an earlier daemon began so many of its commands, which are not run again."""
         super().__init__(TurnChannel(request.hooks))
         self.journal = journal
+        self.ran = ran
         self._request = request
         self._turn = turn
         self._file = file
@@ -174,10 +181,11 @@ class ScriptedTurnRun(InProcessTurn):
             await self._show("tool", f"write {write.path}")
             await self._hooked("after-tool", "Write", given)
             await self._take_steers()
-        for command in turn.run:
+        for number, command in enumerate(turn.run):
             given = {"command": shlex.join(command)}
-            if await self._hooked("before-tool", "Bash", given):
+            if number < self.ran or await self._hooked("before-tool", "Bash", given):
                 continue
+            self.ran = number + 1
             status, output = await self._run(command)
             await self._hooked("after-tool", "Bash", given, output)
             if turn.otherwise is not None and status == turn.otherwise.status:
@@ -202,7 +210,7 @@ class ScriptedTurnRun(InProcessTurn):
 
     async def _run(self, command: tuple[str, ...]) -> tuple[int, str]:
         line = " ".join(command)
-        await self._acting(f"run {line}")
+        await self._acting(f"run {line}", self.ran)
         await self._show("tool", line)
         self._started_process = True
         try:
@@ -261,8 +269,8 @@ class ScriptedTurnRun(InProcessTurn):
     async def _show(self, kind: OutputKind, delta: str) -> None:
         await self._dealings.tell(Output(self._request.prompt_uuid, kind, delta))
 
-    async def _acting(self, action: str) -> None:
-        await self.journal.acting(action)
+    async def _acting(self, action: str, ran: int = 0) -> None:
+        await self.journal.acting(action, ran)
         if not self._acted:
             self._acted = True
             failpoint("turn.tool-begun")
