@@ -16,6 +16,7 @@ import pytest
 import trio
 
 from podiumd.tools.process import cgroup
+from podiumd.tools.process.looks import environment
 from podiumd.tools.process.processes import (
     Identity,
     alive,
@@ -24,6 +25,7 @@ from podiumd.tools.process.processes import (
     identity_of,
     marks,
     send_signal,
+    settled_carriers,
     start_of,
     sweep,
     wait_gone,
@@ -159,6 +161,29 @@ async def test_a_sweep_ends_children_of_their_own_session_and_those_that_ignore_
             and deaf.wait(HANG_SECONDS) == -signal.SIGKILL
         )
         assert carriers(turn) == []
+
+
+async def test_a_process_in_the_middle_of_an_exec_is_looked_for_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    turn, undecided = str(uuid.uuid4()), 3
+    with child(turn=turn) as agent:
+
+        def not_at_first(pid: int) -> bytes | None:
+            nonlocal undecided
+            undecided -= pid == agent.pid
+            return None if pid == agent.pid and undecided >= 0 else environment(pid)
+
+        monkeypatch.setattr("podiumd.tools.process.processes.environment", not_at_first)
+        assert await settled_carriers(turn) == [named(agent)]
+    assert await settled_carriers(turn) == []
+
+
+async def test_a_process_whose_exec_has_no_end_is_not_waited_for_without_end(
+    autojump_clock: object, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("podiumd.tools.process.processes.environment", lambda _pid: None)
+    assert await settled_carriers(str(uuid.uuid4())) == []
 
 
 async def test_a_sweep_names_what_it_first_sees_in_the_middle_of_an_exec(

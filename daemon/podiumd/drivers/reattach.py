@@ -12,10 +12,10 @@ from podiumd.drivers.agent_process import PIPE, SPOOL
 from podiumd.drivers.base import PendingTurn
 from podiumd.drivers.dialect import Dialect
 from podiumd.drivers.spool import SpoolReader
-from podiumd.tools.process.processes import Identity, alive, carriers
+from podiumd.tools.process.processes import Identity, alive, settled_carriers
 
 
-def find_agent(pending: PendingTurn) -> Identity | None:
+async def find_agent(pending: PendingTurn) -> Identity | None:
     """Return the turn's living agent process: the recorded one, else the one with the marker
     that has the turn's pipe as its stdin (the agent's own children carry the marker too).
 
@@ -29,7 +29,7 @@ def find_agent(pending: PendingTurn) -> Identity | None:
             return recorded
         if not _later_than(recorded, pipe):
             return None
-    marked = sorted(carriers(pending.turn_id), key=lambda one: one.start)
+    marked = sorted(await settled_carriers(pending.turn_id), key=lambda one: one.start)
     return next((one for one in marked if _reads(one, pipe)), None)
 
 

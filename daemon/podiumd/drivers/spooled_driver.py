@@ -104,7 +104,7 @@ class SpooledDriver(Generic[D]):
 
         Raises ``LookupError`` where no process of the turn is known or found: ``inspect`` it.
         """
-        agent = find_agent(pending)
+        agent = await find_agent(pending)
         if agent is None:
             raise LookupError(f"turn {pending.turn_id} has no living agent process")
         process = AgentProcess(agent, agent.pid)

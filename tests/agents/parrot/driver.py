@@ -109,7 +109,7 @@ class ParrotDriver(SpooledDriver[ParrotDialect]):
     capabilities = Capabilities(interrupt=True, survives_daemon=True)
 
     async def inspect(self, pending: PendingTurn) -> TurnStatus:
-        agent = find_agent(pending)
+        agent = await find_agent(pending)
         if agent is not None:
             return TurnStatus(state="running", pid=agent.pid, proc_start=agent.start)
         await end_leftovers(pending.turn_id, Path(pending.directory))

@@ -22,7 +22,7 @@ from podiumd.drivers.reattach import find_agent, replay
 
 async def settle(pending: PendingTurn) -> TurnStatus:
     """Say what became of the turn; what outlived a dead agent is ended first."""
-    agent = find_agent(pending)
+    agent = await find_agent(pending)
     if agent is not None:
         return TurnStatus(state="running", pid=agent.pid, proc_start=agent.start)
     directory = Path(pending.directory)

@@ -185,6 +185,21 @@ def carriers(turn_id: str) -> list[Identity]:
     return with_entry(f"{MARKER}={turn_id}")[0]
 
 
+async def settled_carriers(turn_id: str) -> list[Identity]:
+    """List what ``carriers`` lists, once no process is in the middle of an exec any more.
+
+    A process that has been started an instant ago may be: its program is being read from the disk.
+    Waits at most ``MOST_UNDECIDED`` times 2 ms.
+    """
+    entry = f"{MARKER}={turn_id}"
+    for _ in range(MOST_UNDECIDED):
+        found, undecided = with_entry(entry)
+        if found or not undecided:
+            return found
+        await trio.sleep(UNDECIDED_SECONDS)
+    return with_entry(entry)[0]
+
+
 def marks() -> set[str]:
     """List the turns that processes of this machine are marked with; otherwise as ``carriers``."""
     found = set()
