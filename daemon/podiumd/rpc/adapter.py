@@ -111,10 +111,8 @@ class Call(msgspec.Struct):
 
     async def run(self, context: Any, gone: Callable[[], bool] = _never) -> bytes | None:
         """Run it; the answer ends with a newline, ``None``: there is none."""
-        return None if self.reads and gone() else await self.answer(context)
-
-    async def answer(self, context: Any) -> bytes | None:
-        """Run the request and return its answer, also where the client is gone."""
+        if self.reads and gone():
+            return None
         result = await call_method(cast(Request, self), context, self.handler)
         if self.id is NOID:
             return None
@@ -148,7 +146,7 @@ class Batch(msgspec.Struct):
 
         async def run_one(index: int, call: Call) -> None:
             nonlocal gathered
-            answers[index] = answer = await call.answer(context)
+            answers[index] = answer = await call.run(context)
             gathered += len(answer or b"")
 
         async with trio.open_nursery() as nursery:
@@ -166,10 +164,16 @@ class Batch(msgspec.Struct):
 
 
 class _Envelope(msgspec.Struct):
+    """A request as it may come; of one that is ``_Plain`` every byte has been looked at."""
+
     jsonrpc: Literal["2.0"]
     method: str
     params: msgspec.Raw = msgspec.Raw(b"{}")
     id: str | int | float | None = cast(None, NOID)
+
+
+class _Plain(_Envelope, forbid_unknown_fields=True):
+    """A request without unknown members: those are skipped as they are, UTF-8 or not."""
 
 
 class _Success(msgspec.Struct, tag_field="jsonrpc", tag="2.0"):
@@ -179,6 +183,7 @@ class _Success(msgspec.Struct, tag_field="jsonrpc", tag="2.0"):
     id: Any
 
 
+_decode_plain: Final = msgspec.json.Decoder(_Plain).decode
 _decode_envelope: Final = msgspec.json.Decoder(_Envelope).decode
 _decode_any: Final = msgspec.json.Decoder().decode
 _decode_entries: Final = msgspec.json.Decoder(list[msgspec.Raw]).decode
@@ -200,7 +205,16 @@ class Adapter(Generic[Context]):
     def read(self, line: bytes | bytearray) -> Call | Batch:
         """Decode one line; what is wrong with it becomes a call that answers so."""
         try:
-            line.decode()  # unknown members are skipped as they are
+            envelope = _decode_plain(line)
+            entry = self._entries[envelope.method]
+            params = entry.decode(envelope.params)
+        except (KeyError, *_UNDECODABLE):
+            return self._read_carefully(line)
+        return _call(entry, envelope, params)
+
+    def _read_carefully(self, line: bytes | bytearray) -> Call | Batch:
+        try:
+            line.decode()
         except UnicodeDecodeError as error:
             return _unreadable(error)
         return self._read_batch(line) if line.lstrip()[:1] == b"[" else self._read_one(line)
@@ -244,12 +258,16 @@ class Adapter(Generic[Context]):
             params = entry.decode(envelope.params)
         except _UNDECODABLE:
             return _unfit(entry.method, envelope, near)
-        method = entry.method
-        return Call(envelope.method, [params], envelope.id, entry.call, method.pace, method.reads)
+        return _call(entry, envelope, params)
 
     def _no_method(self, name: str, near: _Near | None) -> Any:
         hint = (near or _Near()).hint(name, self._entries)
         return Error(METHOD_NOT_FOUND, f"Method not found: {quoted(name)}{hint}.", NODATA)
+
+
+def _call(entry: _Entry, envelope: _Envelope, params: msgspec.Struct) -> Call:
+    method = entry.method
+    return Call(method.name, [params], envelope.id, entry.call, method.pace, method.reads)
 
 
 class _Near:

@@ -98,7 +98,8 @@ class Connection:
 
     def _is_gone(self) -> bool:
         """Return whether the client will read no further answer."""
-        return any(events & select.POLLHUP for _, events in self._look.poll(0))
+        found = self._look.poll(0)  # empty nearly always: this is asked before each answer
+        return bool(found) and any(events & select.POLLHUP for _, events in found)
 
     @property
     def follows(self) -> bool:
