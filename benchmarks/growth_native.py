@@ -10,8 +10,8 @@ from benchmarks.growth import Growth
 from podiumd.core.prompts.context_window import Gauge, Material, compose, prompt_tokens
 from podiumd.core.prompts.kept_texts import KeptTexts
 from podiumd.core.reply.actions import Action
-from podiumd.core.run import loop_facts as lf
-from podiumd.core.run.loop_state import ActionState, LoopState, Round
+from podiumd.core.run import native_loop_facts as lf
+from podiumd.core.run.native_loop_state import ActionState, LoopState, Round
 
 ACTIONS = (100, 950)
 REQUESTS = 60

@@ -192,7 +192,7 @@ class Play:
         if state.exit is None:
             assert state.turn is None or state.next is None, "two things to do"
             asked, words = bool(state.open_questions), state.waits_for_words
-            assert state.turn or state.next or state.in_talk, "nothing to do"
+            assert state.turn or state.next or state.in_conversation, "nothing to do"
             assert (state.status == "waiting") == (asked or words)
             idle = not (state.turn or state.next or asked)
             assert not (idle and state.messages), "words wait, and nothing sends them"

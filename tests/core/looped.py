@@ -9,9 +9,9 @@ from podiumd.core.recipe.model import Recipe
 from podiumd.core.reply.actions import NAMES
 from podiumd.core.run import commands as c
 from podiumd.core.run import facts as f
-from podiumd.core.run import loop_commands as lc
-from podiumd.core.run import loop_facts as lf
-from podiumd.core.run import loop_state as ls
+from podiumd.core.run import native_loop_commands as lc
+from podiumd.core.run import native_loop_facts as lf
+from podiumd.core.run import native_loop_state as ls
 from tests.core.builders import Play
 
 OLD, NEW, NEWER = "a" * 64, "b" * 64, "c" * 64
@@ -99,7 +99,7 @@ class Looped:
 
     def reply(self, text: str, **more: Any) -> list[str]:
         """The model replies."""
-        return self.tell(lc.ReplySeen(text=text, **more))
+        return self.tell(lc.ReportReply(text=text, **more))
 
     def says(self, *actions: dict[str, Any], **more: Any) -> list[str]:
         """The model replies with these actions."""
@@ -119,19 +119,19 @@ class Looped:
         result = lf.Result(
             action="", success=success, message=message, output=output, critical=critical
         )
-        return self.tell(lc.ActionOver(index=due.index, result=result, changes=changes))
+        return self.tell(lc.ReportActionEnd(index=due.index, result=result, changes=changes))
 
     def refuse(self, note: str = "") -> list[str]:
         """A person says no to the action that is due."""
         due = self.due()
         assert isinstance(due, ls.Act), due
-        return self.tell(lc.ActionRefused(index=due.index, note=note))
+        return self.tell(lc.RefuseAction(index=due.index, note=note))
 
     def wrote(self, path: str = "a.py", before: str | None = OLD, after: str | None = NEW) -> None:
         """The model writes a file, and it is written."""
         self.says(write(path))
         made = change(path, before, after)
-        self.tell(lc.ActionPlanned(index=0, changes=(made,)))
+        self.tell(lc.PlanAction(index=0, changes=(made,)))
         self.over(True, "written", made)
 
     def report(self, **more: Any) -> list[str]:

@@ -7,8 +7,8 @@ A release whose facts have another shape adds a file of its own:
 from __future__ import annotations
 
 from podiumd.core.run import commands as c
-from podiumd.core.run import loop_commands as lc
-from podiumd.core.run import loop_facts as lf
+from podiumd.core.run import native_loop_commands as lc
+from podiumd.core.run import native_loop_facts as lf
 from tests.core.builders import Play
 from tests.core.looped import NEW, NEWER, Looped, change, read, run, write
 from tests.core.played_log import lines
@@ -23,18 +23,18 @@ def _committed() -> Play:
     looped.refuse("not now")
     looped.play.do(c.Steer, uuid="steer-1", text="And new.py, bitte: \u00fc.")
     looped.play.do(c.ReportEffectEnd, effect="steer:steer-1", state="queued")
-    looped.tell(lc.Steered(words=(lf.Words("steer-1", "And new.py, bitte: \u00fc."),)))
+    looped.tell(lc.AddWords(words=(lf.Words("steer-1", "And new.py, bitte: \u00fc."),)))
     looped.play.do(c.ReportEffectEnd, effect="steer:steer-1", state="delivered")
     looped.reply("```json\n{")
     looped.says(write(), write("new.py"))
-    looped.tell(lc.ActionPlanned(index=0, changes=(change(),)))
+    looped.tell(lc.PlanAction(index=0, changes=(change(),)))
     looped.over(True, "modified", change())
     looped.over(True, "created", lf.FileChange("new.py", None, NEW, mode="100755"))
     looped.reply("Done.")
-    looped.tell(lc.CommitOver(state="refused", detail="lint: 1 error"))
+    looped.tell(lc.ReportCommitEnd(state="refused", detail="lint: 1 error"))
     looped.wrote("a.py", NEW, NEWER)
     looped.reply("Mended.")
-    looped.tell(lc.CommitOver(state="committed", sha="c0ffee", detail="AI: modified a.py"))
+    looped.tell(lc.ReportCommitEnd(state="committed", sha="c0ffee", detail="AI: modified a.py"))
     looped.report(texts=("Done.", "Mended."))
     return looped.play
 
@@ -43,7 +43,7 @@ def _limited() -> Play:
     """The limit of replies, with a checkpoint that fails."""
     looped = Looped(commit=True, max_iterations=1, run_id="run-2")
     looped.wrote()
-    looped.tell(lc.CommitOver(state="failed", detail="not a git repository"))
+    looped.tell(lc.ReportCommitEnd(state="failed", detail="not a git repository"))
     looped.report()
     return looped.play
 
@@ -53,7 +53,7 @@ def _half() -> Play:
     looped = Looped(run_id="run-3")
     looped.says(read(), write("b.py"))
     looped.over()
-    looped.tell(lc.ActionPlanned(index=1, changes=(change("b.py"),)))
+    looped.tell(lc.PlanAction(index=1, changes=(change("b.py"),)))
     return looped.play
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from podiumd.core.reply.actions import Action
-from podiumd.core.run import loop_facts as lf
-from podiumd.core.run.loop_state import ActionState, CommitNote, LoopState, Round, WordsAt
+from podiumd.core.run import native_loop_facts as lf
+from podiumd.core.run.native_loop_state import ActionState, CommitNote, LoopState, Round, WordsAt
 
 
 def digest(letter: str) -> str:

@@ -16,7 +16,7 @@ from podiumd.core.run import tree_facts as tf
 from podiumd.core.run.tree_facts import TreeLook
 from podiumd.wire.event import data_of
 from tests.core.builders import Play, a_check, a_command, a_recipe, a_step, leave, to
-from tests.core.talks import a_talk
+from tests.core.conversations import a_talk
 from tests.plain import shown
 
 BEFORE = TreeLook(head="a" * 40)

@@ -1,237 +1,371 @@
-"""What a model is sent, and what gives way where there is not room for all of it."""
+"""A conversation in phases: who speaks next, and where it goes when a turn is over."""
 
 from __future__ import annotations
 
-from itertools import pairwise
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from podiumd.core.prompts.context_window import (
-    MOST_TOKENS,
-    Composed,
-    FileNow,
-    Gauge,
-    Material,
-    PastTurn,
-    compose,
-    least_tokens,
-    prompt_tokens,
-)
-from podiumd.core.reply.model_message import Message
-from podiumd.core.run.loop_state import LoopState
-from podiumd.core.sizes import size_of
-from tests.core.rounds import changed, digest, ended, read, turn
-
-PLENTY = 1_000_000
+from podiumd.core.prompts.conversation_prompts import BEGIN, NO_TRANSITION
+from podiumd.core.recipe.model import Limits
+from podiumd.core.run import commands as c
+from podiumd.core.run import facts as f
+from podiumd.core.run.commands import CommandRefused
+from tests.core.builders import a_check, a_recipe, a_step, leave, to
+from tests.core.conversations import CONTEXT, Conversation, a_talk, phases
 
 
-def composed(loop: LoopState | None = None, room: int = PLENTY, **more: Any) -> Composed:
-    return compose(Material(**{"goal": "Fix it.", "loop": loop or LoopState(), **more}), room)
+def in_design(**start: Any) -> Conversation:
+    """A conversation in which the goal is known and the design has been opened."""
+    talk = Conversation(**start)
+    talk.tell("I want a boat.")
+    talk.call("save", key="goal", value="A boat")
+    talk.call("transition", to="agreed", summary="A boat it is.")
+    talk.answers("Fine.")
+    talk.call("transition", to="ready")
+    talk.answers("All set.")
+    talk.answers("What colour?")
+    return talk
 
 
-def whole(found: Composed) -> str:
-    return "\n".join(message.text for message in found.messages)
+def test_a_phase_without_opening_waits_for_the_first_word() -> None:
+    talk = Conversation()
+
+    assert (talk.state.status, talk.state.step, talk.state.turn) == ("waiting", "goal", None)
+    assert talk.state.waits_for_words
+    assert not talk.state.ready
 
 
-def well_formed(found: Composed) -> bool:
-    """Whether roles alternate from user to user, and no message is empty."""
-    roles = [message.role for message in found.messages]
-    alternate = all(a != b for a, b in pairwise(roles))
-    full = all(message.text.strip() for message in found.messages)
-    return alternate and full and roles[0] == roles[-1] == "user"
+def test_what_a_person_says_is_the_prompt_word_for_word() -> None:
+    talk = Conversation()
+    talk.tell("  {{ctx.goal}}\nA boat, bitte: \u00fc ", by="phone")
+    talk.begin()
+
+    assert talk.turn.prompt == "  {{ctx.goal}}\nA boat, bitte: \u00fc "
+    assert (talk.turn.purpose, talk.turn.step, talk.turn.outcomes) == ("say", "goal", ())
+    assert talk.turn.system == "You ask for the goal."
+    assert talk.last(f.MessageReceived).by == "phone"
 
 
-def test_a_first_request_is_the_prompt_and_what_was_looked_up() -> None:
-    found = composed(opening="The files here:\n./: a.py")
+def test_the_answer_stands_and_the_phase_waits_for_the_next_word() -> None:
+    talk = Conversation()
+    talk.tell("Hi.")
+    talk.answers("What do you want?")
 
-    assert found.messages == (Message("user", "Fix it.\n\nThe files here:\n./: a.py"),)
-    assert (found.notices, found.fits) == ((), True)
-
-
-def test_an_empty_prompt_is_stood_in_for() -> None:
-    assert composed(goal=" ").messages == (Message("user", "(nothing)"),)
-
-
-def test_replies_and_results_alternate() -> None:
-    loop = turn(("I look.", (read("a.py", "a"),)), ("", ()), words=((0, "Quickly!"),))
-
-    found = composed(loop)
-
-    assert [m.role for m in found.messages] == ["user", "assistant", "user", "assistant", "user"]
-    assert found.messages[0].text == "Fix it.\n\nThe person says:\nQuickly!"
-    assert found.messages[1].text == "I look."
-    assert found.messages[3].text == "(nothing)"
-    assert well_formed(found)
-
-
-def test_earlier_turns_come_first_with_what_was_done() -> None:
-    past = (PastTurn("Hello", "Hi!"), PastTurn("", "", ("patch a.py: ok",)), PastTurn("x", " "))
-
-    found = composed(past=past)
-
-    assert [message.text for message in found.messages] == [
-        "Hello",
-        "Hi!",
-        "(nothing)",
-        "What I did:\n- patch a.py: ok",
-        "x",
-        "(nothing)",
-        "Fix it.",
+    assert talk.state.status == "waiting"
+    assert [(one.said, one.answered) for one in talk.state.exchanges] == [
+        ("Hi.", "What do you want?")
     ]
 
 
-def test_files_that_have_changed_are_shown_last_as_they_are_now() -> None:
-    loop = turn(("1", (read("a.py", "a"),)), ("2", (changed("patch", "a.py", "a", "b"),)))
+def test_a_phase_with_an_opening_has_its_agent_speak_first() -> None:
+    talk = in_design()
 
-    found = composed(loop, digests={"a.py": digest("b")}, files=(FileNow("a.py", "NOW"),))
-
-    assert found.messages[-1].text.endswith("as they are now:\n\nNOW")
-    assert "x = 1" not in whole(found)
-
-
-LONG = "z" * 3000
+    assert talk.prompts[2:] == ["Let us design it."]
+    assert talk.all(f.TurnIntended)[2].purpose == "opening"
+    assert (talk.state.step, talk.state.status) == ("design", "waiting")
+    assert talk.state.exchanges[-1].said == ""
 
 
-def long_turn(replies: int) -> LoopState:
-    return turn(*((f"reply {n}", (ended("search", LONG, query=f"q{n}"),)) for n in range(replies)))
+def test_each_turn_is_prompted_with_what_is_saved_by_then() -> None:
+    steps = {"one": a_talk({"x": to("one")}, opening="Size {{ctx.size}}", system="{{ctx.notes}}")}
+    talk = Conversation(a_recipe(steps, Limits(max_total_steps=9), context=CONTEXT))
+    talk.call("save", key="notes", value=["{{ctx.size}}", "ä"])
+    talk.call("save", key="size", value=7)
+    assert (talk.turn.prompt, talk.turn.system) == ("Size 3", "[]")
+    talk.call("transition", to="x")
+    talk.answers()
+
+    talk.begin()
+    assert (talk.turn.prompt, talk.turn.system) == ("Size 7", '["{{ctx.size}}", "ä"]')
 
 
-def test_the_oldest_outputs_give_way_first() -> None:
-    found = composed(long_turn(8), room=20_000, past=(PastTurn("Hello", "Hi!"),))
+def test_a_transition_takes_effect_at_the_end_of_the_turn() -> None:
+    talk = Conversation()
+    talk.tell("A boat.")
+    talk.call("save", key="goal", value="A boat")
+    talk.call("transition", to="agreed", summary="A boat it is.")
+    assert talk.state.step == "goal"
+    talk.answers()
 
-    assert found.fits and whole(found).count(LONG) == 6
-    assert LONG not in found.messages[4].text and LONG in found.messages[-1].text
-    assert found.notices == ("2 older replies go without their outputs to save room",)
-
-
-def test_then_earlier_turns_are_summarised() -> None:
-    past = tuple(PastTurn(f"ask {n}", "a" * 2000, ("did it",)) for n in range(4))
-
-    found = composed(room=5_000, past=past)
-
-    assert found.fits and found.messages[0].text == "ask 2"
-    assert "Summarised to save room:\n- earlier the person asked: ask 0\n  - did it\n" in (
-        found.messages[-1].text
+    edge = talk.last(f.EdgeTaken)
+    assert (edge.outcome, edge.source, edge.to, edge.detail) == (
+        *("agreed", "tool"),
+        *("setup", "A boat it is."),
     )
-    assert found.messages[-1].text.startswith("Fix it.")
-    assert found.notices == ("2 earlier turns are summarised to save room",)
+    talk.begin()
+    assert (talk.state.step, talk.turn.system) == ("setup", "The goal: A boat")
 
 
-def test_then_earlier_replies_are() -> None:
-    loop = turn(*(("w" * 2000, (ended("search", "few", query=f"q{n}"),)) for n in range(6)))
+def test_the_last_valid_transition_wins() -> None:
+    talk = Conversation()
+    talk.tell("A boat.")
+    talk.call("save", key="goal", value="A boat")
+    talk.call("transition", to="agreed")
+    talk.call("transition", to="stop", summary="No boat.")
+    talk.call("transition", to="nowhere")
+    talk.answers()
 
-    found = composed(loop, room=7_000)
-
-    assert found.fits
-    assert "- search q0: ok: exit code 0" in found.messages[0].text
-    assert found.notices[0] == "4 earlier replies of this turn are summarised to save room"
-    assert well_formed(found)
+    assert talk.reason == "clarification-needed"
+    assert talk.state.exit is not None
+    assert talk.state.exit.detail == "No boat."
 
 
-def test_then_what_was_looked_up_and_files_give_way() -> None:
-    files = (FileNow("old.py", "o" * 2000), FileNow("new.py", "n" * 2000))
-
-    found = composed(room=2_500, opening="m" * 2000, files=files)
-
-    assert "[what was looked up for you is left out to save room]" in found.messages[0].text
-    assert "[old.py has changed since you saw it; read it again" in found.messages[0].text
-    assert "n" * 2000 in found.messages[0].text
-    assert found.notices == (
-        "1 changed files are not shown to save room",
-        "what was looked up for the prompt is left out to save room",
+def test_a_phase_that_goes_on_by_itself_is_told_to_until_it_has_been_told_often_enough() -> None:
+    recipe = a_recipe(
+        {"one": a_talk({"done": to("two")}, auto=True), "two": a_talk()}, Limits(max_retries=2)
     )
+    talk = Conversation(recipe)
+    for _ in range(3):
+        talk.answers("Done, I think.")
+
+    assert talk.prompts == [BEGIN, NO_TRANSITION, NO_TRANSITION]
+    assert [turn.attempt for turn in talk.all(f.TurnIntended)] == [1, 2, 3]
+    invalid = talk.last(f.OutcomeInvalid)
+    assert (invalid.error, invalid.attempt, invalid.expected) == ("no-transition", 3, ("done",))
+    assert talk.reason == "orchestration-error"
 
 
-def test_with_no_room_for_any_file_each_is_named() -> None:
-    found = composed(room=400, files=(FileNow("a.py", "o" * 2000),))
+def test_a_person_who_speaks_in_between_begins_the_count_anew() -> None:
+    recipe = a_recipe(
+        {"one": a_talk({"done": to("two")}, auto=True), "two": a_talk()}, Limits(max_retries=1)
+    )
+    talk = Conversation(recipe)
+    talk.begin()
+    talk.tell("Hurry.")
+    talk.over(texts=("Hm.",))
+    assert talk.state.next == f.Move(kind="turn", purpose="say")
+    talk.answers("Hm.")
+    talk.call("transition", to="done")
+    talk.answers()
+    talk.go()
 
-    assert found.fits and found.messages[0].text.endswith("read it again before you patch it]")
-
-
-def test_the_last_outputs_are_cut_to_what_fits() -> None:
-    loop = turn(("r", (ended("search", "a" * 50_000), ended("search", "b" * 50_000))))
-
-    found = composed(loop, room=20_000)
-
-    assert found.fits and found.size > 19_900, "no more is cut than must be"
-    assert found.messages[-1].text.count("characters left out to save room") == 2
-    assert found.notices == ("the last outputs are shortened to save room",)
-
-
-def test_the_summary_is_cut_to_what_fits() -> None:
-    past = tuple(PastTurn(f"ask {n}", "answer") for n in range(500))
-
-    found = composed(room=10_000, past=past)
-
-    assert found.fits
-    assert "older lines left out to save room]" in found.messages[0].text
-    assert "asked: ask 499" in found.messages[0].text
-    assert "the summary is shortened to save room" in found.notices
+    assert [turn.attempt for turn in talk.all(f.TurnIntended)] == [1, 1, 2]
+    assert talk.reason == "conversation-complete"
 
 
-def test_a_prompt_is_never_shortened_and_said_where_it_does_not_fit() -> None:
-    found = composed(long_turn(2), room=2_000, goal="g" * 5000)
+def test_the_last_phase_ends_the_run() -> None:
+    talk = in_design()
+    talk.tell("Blue.")
+    talk.call("transition", to="written")
+    talk.answers("There it is.")
+    talk.go()
 
-    assert not found.fits
-    assert found.messages[0].text.startswith("g" * 5000)
-
-
-def test_the_size_is_that_of_bytes() -> None:
-    assert size_of("\u00e9\u6f22\ud800") == 2 + 3 + 3
-
-
-ROUNDS = st.lists(
-    st.tuples(
-        st.text(max_size=40),
-        st.lists(st.sampled_from([ended("search", LONG), read("a.py", "a")]), max_size=2),
-    ),
-    max_size=6,
-)
-PAST = st.lists(st.builds(PastTurn, st.text(max_size=20), st.text(max_size=200)), max_size=4)
+    assert talk.state.exit is not None
+    assert (talk.reason, talk.state.exit.message) == (
+        "conversation-complete",
+        "Conversation complete",
+    )
+    assert [visit.outcome for visit in talk.history] == [
+        *("agreed", "ready", "written"),
+        "conversation-complete",
+    ]
 
 
-@given(ROUNDS, PAST, st.integers(0, 20_000), st.text(max_size=50))
-def test_whatever_gives_way_the_prompt_stays_and_roles_alternate(
-    rounds: list[tuple[str, list[Any]]], past: list[PastTurn], room: int, goal: str
-) -> None:
-    loop = turn(*((text, tuple(actions)) for text, actions in rounds))
+def test_the_last_phase_plays_its_opening_and_sends_what_waits_before_it_ends() -> None:
+    talk = Conversation(a_recipe({"one": a_talk(opening="Say goodbye.")}))
+    talk.begin()
+    talk.tell("Wait!")
+    talk.over(texts=("Goodbye.",))
+    assert talk.state.exit is None
+    talk.answers("I waited.")
 
-    found = composed(loop, room, goal=goal, past=tuple(past), opening="map")
-
-    assert well_formed(found)
-    assert any(goal.strip() in message.text for message in found.messages)
-    assert found.fits == (found.size <= room)
-    full = composed(loop, PLENTY, goal=goal, past=tuple(past), opening="map")
-    assert full.notices == () or full.size > PLENTY
-    assert (found.notices == ()) == (found.messages == full.messages)
+    assert talk.prompts == ["Say goodbye.", "Wait!"]
+    assert talk.last(f.EdgeTaken).detail == "I waited."
+    assert talk.reason == "conversation-complete"
 
 
-def test_a_prompt_leaves_room_for_the_reply_and_has_a_bound() -> None:
-    assert prompt_tokens(10_000, 2_000) == 7_600
-    assert prompt_tokens(10_000_000, 32_000) == MOST_TOKENS
-    assert prompt_tokens(1_000, 2_000) == 0
+def test_a_run_that_nobody_attends_does_not_wait_for_words() -> None:
+    talk = Conversation(on_question="fail")
+
+    assert talk.reason == "clarification-needed"
+    assert talk.state.exit is not None
+    assert talk.state.exit.detail == "Step 'goal' waits for a person's message."
+    assert in_opening(on_question="fail").reason == "clarification-needed"
 
 
-def test_fewer_tokens_than_a_gauge_ever_believes_no_text_has() -> None:
-    assert least_tokens(300_000) == 37_500
-    assert Gauge().learned(8_000, least_tokens(8_000)) != Gauge(), "as many are still believed"
-    assert Gauge().learned(8_000, least_tokens(8_000) - 1) == Gauge()
+def in_opening(**start: Any) -> Conversation:
+    talk = Conversation(a_recipe({"one": a_talk({"x": to("one")}, opening="Hi.")}), **start)
+    talk.answers("Hello. What now?")
+    return talk
 
 
-def test_the_gauge_learns_from_what_a_server_counts() -> None:
-    gauge = Gauge(bytes_a_token=3.0)
+def test_a_turn_step_uses_the_context_too_and_lacks_it_by_name() -> None:
+    steps = {"one": a_step("Build {{ctx.goal}}."), "two": a_step()}
+    talk = Conversation(a_recipe(steps, context={"goal": "string"}))
 
-    learned = gauge.learned(10_000, 2_000)
+    assert talk.state.exit is not None
+    assert (talk.reason, talk.state.exit.detail) == (
+        "error",
+        "Step 'one' needs '{{ctx.goal}}', and nothing has saved that.",
+    )
+    assert [f.type_of(fact) for fact in talk.facts] == ["run.started", "step.entered", "run.ended"]
 
-    assert learned == Gauge(4.0)
-    assert (gauge.tokens(300), gauge.size(100), gauge.size(-5)) == (101, 300, 0)
+
+def test_what_a_gate_lacks_ends_the_run_before_its_step_is_entered() -> None:
+    recipe = a_recipe({"one": a_step(gate="Build {{ctx.goal}}?")}, context={"goal": "string"})
+    talk = Conversation(recipe)
+
+    assert talk.state.exit is not None
+    assert talk.state.exit.detail == "Step 'one' needs '{{ctx.goal}}', and nothing has saved that."
+    assert talk.all(f.StepEntered) == []
 
 
-@pytest.mark.parametrize(
-    ("size", "tokens"), [(100, 40), (10_000, 0), (10_000, 10), (10_000, 99_999)]
-)
-def test_the_gauge_does_not_believe_everything(size: int, tokens: int) -> None:
-    assert Gauge().learned(size, tokens) == Gauge()
+def test_what_a_check_lacks_ends_the_run_when_the_check_is_due() -> None:
+    step = a_step(checks=(a_check("test", "{{ctx.goal}}"),))
+    talk = Conversation(a_recipe({"one": step}, context={"goal": "string"}))
+    talk.say("complete")
+    assert talk.reason == "error"
+
+    saved = Conversation(a_recipe({"one": step}, context={"goal": "string"}))
+    saved.call("save", key="goal", value="x")
+    saved.over(texts=('{"outcome": "complete"}',))
+    saved.check()
+    assert saved.last(f.CheckEnded).run == ("test", "x")
+    assert saved.reason == "changes-committed"
+
+
+def test_a_gate_comes_before_the_first_word() -> None:
+    talk = Conversation(a_recipe({"one": a_talk({"x": to("one")}, gate="Shall we?")}))
+    assert talk.state.status == "waiting"
+    assert not talk.state.waits_for_words
+    talk.tell("Let us talk.")
+    assert talk.state.turn is None
+    talk.answer("yes")
+    talk.begin()
+
+    assert talk.turn.prompt == "Let us talk."
+
+
+def test_after_a_gate_the_phase_waits_or_the_last_one_ends() -> None:
+    waiting = Conversation(a_recipe({"one": a_talk({"x": to("one")}, gate="Shall we?")}))
+    waiting.answer("yes")
+    last = Conversation(a_recipe({"one": a_talk(gate="Shall we?")}))
+    last.answer("yes")
+    declined = Conversation(a_recipe({"one": a_talk(gate="Shall we?")}))
+    declined.answer("no")
+
+    assert waiting.state.waits_for_words
+    assert (last.reason, declined.reason) == ("conversation-complete", "gate-declined")
+
+
+def test_beginning_again_begins_with_the_context_of_the_recipe() -> None:
+    steps = {"one": a_talk({"again": to("@restart")}, opening="Size {{ctx.size}}.")}
+    talk = Conversation(a_recipe(steps, context=CONTEXT))
+    talk.call("save", key="size", value=9)
+    talk.call("save", key="goal", value="A boat")
+    talk.call("transition", to="again")
+    talk.answers()
+
+    assert talk.state.ctx == {"size": 3, "notes": []}
+    assert talk.state.exchanges == ()
+
+
+def test_a_way_leads_from_a_phase_to_a_turn_and_carries_what_waits() -> None:
+    steps = {
+        "one": a_talk({"go": to("work")}, opening="Hi."),
+        "work": a_step("Build {{ctx.goal}}."),
+    }
+    talk = Conversation(a_recipe(steps, context=CONTEXT))
+    talk.call("save", key="goal", value="a boat")
+    talk.call("transition", to="go")
+    talk.tell("In red!")
+    talk.over(texts=("Off we go.",))
+    talk.begin()
+
+    assert talk.turn.prompt.startswith("Build a boat.\n\nWhile you were working, the person")
+    assert "In red!" in talk.turn.prompt
+    talk.say("complete")
+    assert talk.reason == "changes-committed"
+
+
+def test_words_that_nothing_carries_any_more_are_told_at_the_end() -> None:
+    talk = Conversation()
+    talk.tell("A boat.")
+    talk.call("transition", to="stop")
+    talk.tell("No, wait.")
+    talk.over(texts=("Bye.",))
+
+    assert talk.last(f.RunEnded).undelivered == ("No, wait.",)
+    with pytest.raises(CommandRefused, match="The run has ended"):
+        talk.tell("Hello?")
+    assert talk.tell("A boat.") == []
+
+
+def test_the_limits_of_a_run_hold_in_its_conversations() -> None:
+    talk = Conversation(phases(Limits(max_total_steps=1)))
+    talk.tell("A boat.")
+    talk.call("save", key="goal", value="A boat")
+    talk.call("transition", to="agreed")
+    talk.answers()
+    talk.go()
+
+    assert talk.reason == "max-total-steps"
+
+
+def test_people_may_talk_as_long_as_they_like() -> None:
+    talk = Conversation(phases(Limits(max_total_steps=1, max_retries=1)))
+    for number in range(30):
+        talk.tell(f"Word {number}")
+        talk.answers("I see.")
+
+    assert talk.state.status == "waiting"
+    assert len(talk.state.exchanges) == 20
+    assert {turn.attempt for turn in talk.all(f.TurnIntended)} == {1}
+
+
+def test_a_long_exchange_is_kept_short() -> None:
+    talk = Conversation()
+    talk.tell("x" * 3000)
+    talk.answers("y")
+
+    assert talk.state.exchanges[0].said == f"{'x' * 2000}… (3000 characters)"
+
+
+def test_an_interrupted_run_that_is_in_no_step_is_no_conversation() -> None:
+    talk = Conversation(phases())
+    talk.do(c.Pause)
+
+    assert (talk.state.status, talk.state.waits_for_words) == ("paused", False)
+    talk.do(c.Resume)
+    assert talk.state.status == "waiting"
+
+
+def test_a_phase_is_added_by_data_alone() -> None:
+    """The routing holds no logic: a recipe with one phase more is walked through all of them."""
+    recipe = phases()
+    steps = {
+        **recipe.steps,
+        "design": a_talk({"written": to("review")}, opening="Let us design it."),
+        "review": a_talk(
+            {"good": to("end"), "bad": to("design")},
+            system="You review {{ctx.goal}}.",
+            opening="Look at it with fresh eyes.",
+        ),
+    }
+    talk = Conversation(phases(steps=steps))
+    talk.tell("A boat.")
+    talk.call("save", key="goal", value="A boat")
+    for way in ("agreed", "ready", "written", "bad", "written", "good"):
+        talk.call("transition", to=way)
+        talk.answers()
+    talk.go()
+
+    assert [visit.step for visit in talk.history] == [
+        *("goal", "setup", "design", "review", "design", "review", "end"),
+    ]
+    assert talk.all(f.TurnIntended)[3].system == "You review A boat."
+    assert talk.reason == "conversation-complete"
+
+
+def test_leaving_by_an_exit_says_what_the_recipe_says_of_it() -> None:
+    edge = leave("odd", "blocked", "Nobody knows.")
+    talk = Conversation(a_recipe({"one": a_talk({"stuck": edge}, opening="Hi.")}))
+    talk.call("transition", to="odd", summary="No idea.")
+    talk.answers()
+
+    assert talk.state.exit is not None
+    assert (talk.state.exit.class_, talk.state.exit.message, talk.state.exit.detail) == (
+        *("blocked", "Nobody knows."),
+        "No idea.",
+    )

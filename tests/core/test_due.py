@@ -7,7 +7,7 @@ import pytest
 from podiumd.core.decide.due import Begin, Cancel, Deliver, Due, GoOn, HandOver, Rest, due
 from podiumd.core.run import commands as c
 from tests.core.builders import WORKTREE, Play, a_check, a_command, a_recipe, a_step, to
-from tests.core.talks import Talk, a_hook, a_talk
+from tests.core.conversations import Conversation, a_hook, a_talk
 
 
 def now(play: Play, *running: str, closing: bool = False, leaving: bool = False) -> tuple[Due, ...]:
@@ -21,7 +21,7 @@ def checking() -> Play:
 
 
 def hooking() -> Play:
-    talk = Talk(a_recipe({"one": a_talk({"x": to("one")}, hooks=(a_hook(),))}))
+    talk = Conversation(a_recipe({"one": a_talk({"x": to("one")}, hooks=(a_hook(),))}))
     talk.tell("Go on.")
     talk.answers("So.")
     return talk

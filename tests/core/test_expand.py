@@ -20,7 +20,7 @@ from tests.core.builders import (
     leave,
     to,
 )
-from tests.core.talks import Talk, a_hook, a_talk
+from tests.core.conversations import Conversation, a_hook, a_talk
 
 
 def a_call(recipe: str, on: dict[str, Edge], **more: Any) -> Step:
@@ -160,7 +160,7 @@ def test_a_conversation_can_be_called_and_shares_what_it_saves() -> None:
         {"talk": a_call("called", ends), "work": a_step("Build {{ctx.goal}}.")},
         context={"goal": {"type": "string"}, "size": 3},
     )
-    talk = Talk(expand(caller, lambda _id: called))
+    talk = Conversation(expand(caller, lambda _id: called))
     talk.call("save", key="goal", value="a boat")
     talk.call("transition", to="done")
     talk.answers("Well.")
@@ -176,7 +176,7 @@ def test_a_conversation_can_be_called_and_shares_what_it_saves() -> None:
 
 def test_a_conversation_that_was_called_ends_the_run_where_the_caller_says_nothing() -> None:
     called = a_recipe({"rest": a_talk(opening="Bye.")}, id="called")
-    talk = Talk(expand(a_recipe({"talk": a_call("called", {})}), lambda _id: called))
+    talk = Conversation(expand(a_recipe({"talk": a_call("called", {})}), lambda _id: called))
     talk.answers("Bye.")
 
     assert talk.reason == "conversation-complete"

@@ -15,13 +15,13 @@ import pytest
 
 from podiumd.core.run import facts as f
 from podiumd.core.run.fold import evolve
-from podiumd.core.run.loop_state import Act
+from podiumd.core.run.native_loop_state import Act
 from podiumd.core.run.state import RunState
 from tests.core.builders import Play, a_recipe
 from tests.core.looped import change
+from tests.core.played_conversation import played_talks
 from tests.core.played_log import played
 from tests.core.played_native import played_natively
-from tests.core.played_talk import played_talks
 
 LOG = Path(__file__).with_name("facts_v1.jsonl")
 
@@ -36,7 +36,7 @@ FIRST_NAMES = {
     *("question.opened", "question.closed", "steer.intended", "aside.noted"),
     *("limit.hit", "edge.taken", "progress.stalled", "effect.ended", "stop.intended"),
 }
-TALK_LOG = Path(__file__).with_name("facts_talk.jsonl")
+TALK_LOG = Path(__file__).with_name("facts_conversation.jsonl")
 """The same of conversations, from the release that had them first."""
 
 TALK_NAMES = {"message.received", "tool.used", "hook.ended"}

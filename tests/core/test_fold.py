@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from podiumd.core.run import facts as f
-from podiumd.core.run import loop_facts as lf
+from podiumd.core.run import native_loop_facts as lf
 from podiumd.core.run.fold import evolve
 from tests.core.builders import Play, a_recipe
 from tests.core.looped import Looped

@@ -43,7 +43,7 @@ def _recipe(text: str | None = None) -> Recipe:
 RECIPE: Final = _recipe()
 
 
-class Talk:
+class Conversation:
     """The conversation as it is played: the agent calls tools, the person says something."""
 
     def __init__(self, recipe: Recipe = RECIPE, **params: str) -> None:
@@ -65,12 +65,12 @@ class Talk:
         )
         return self.play.last(f.ToolUsed)
 
-    def save(self, *keys: str) -> Talk:
+    def save(self, *keys: str) -> Conversation:
         for key in keys:
             assert self.call("save", key=key, value=SAVED[key]).success
         return self
 
-    def ends(self) -> Talk:
+    def ends(self) -> Conversation:
         """The turn is over, and what the phase has to run at its end has nothing against it."""
         if self.play.state.turn is None:
             self.play.begin()
@@ -80,16 +80,16 @@ class Talk:
         self.play.go()
         return self
 
-    def moves(self, to: str) -> Talk:
+    def moves(self, to: str) -> Conversation:
         assert self.call("transition", to=to, summary="Agreed").success
         return self.ends()
 
-    def says(self, words: str) -> Talk:
+    def says(self, words: str) -> Conversation:
         self._calls += 1
         self.play.do(c.Say, uuid=f"said-{self._calls}", text=words)
         return self
 
-    def until(self, phase: str) -> Talk:
+    def until(self, phase: str) -> Conversation:
         """The straight way to the beginning of a phase."""
         if not self.play.state.waits_for_words:
             self.ends()
@@ -152,7 +152,7 @@ def test_each_phase_begins_with_what_the_one_before_has_saved() -> None:
 
 
 def test_the_whole_conversation_needs_the_person_where_it_should_and_ends_well() -> None:
-    talk = Talk(goal="a rota")
+    talk = Conversation(goal="a rota")
     assert "a rota" in talk.play.begin().turn.prompt
     assert talk.phase == "goal-understanding"
     assert talk.play.turn.served == ("ask", "save", "transition", "notify")
@@ -182,7 +182,7 @@ def test_the_whole_conversation_needs_the_person_where_it_should_and_ends_well()
     ],
 )
 def test_a_phase_cannot_be_jumped_over_nor_left_unfinished(to: str, said: str) -> None:
-    talk = Talk()
+    talk = Conversation()
     refused = talk.call("transition", to=to, summary="Quick")
 
     assert not refused.success and said in refused.message
@@ -190,7 +190,7 @@ def test_a_phase_cannot_be_jumped_over_nor_left_unfinished(to: str, said: str) -
 
 
 def test_a_blueprint_is_complete_only_with_all_its_parts() -> None:
-    talk = Talk().until("blueprint-design")
+    talk = Conversation().until("blueprint-design")
     refused = talk.call("transition", to="designed", summary="Done")
     assert "'blueprint', 'entities', 'agents'" in refused.message
     assert not talk.save("blueprint", "entities").call("transition", to="designed").success
@@ -198,7 +198,7 @@ def test_a_blueprint_is_complete_only_with_all_its_parts() -> None:
 
 
 def test_what_is_saved_stands_in_the_texts_of_the_next_turn_and_is_not_read_again() -> None:
-    talk = Talk().until("agent-configuration")
+    talk = Conversation().until("agent-configuration")
     system = talk.play.begin().turn.system
     assert system is not None
     assert GOAL in system, "braces in a value stay as they are"
@@ -208,14 +208,14 @@ def test_what_is_saved_stands_in_the_texts_of_the_next_turn_and_is_not_read_agai
 
 
 def test_a_goal_that_turns_out_to_be_another_one_is_talked_about_again() -> None:
-    talk = Talk().until("blueprint-design").moves("goal-changed")
+    talk = Conversation().until("blueprint-design").moves("goal-changed")
     assert talk.phase == "goal-understanding"
     system = talk.play.begin().turn.system
     assert system is not None and GOAL in system, "what was agreed on is not forgotten"
 
 
 def test_whoever_goes_back_and_forth_for_ever_is_asked_whether_to_go_on() -> None:
-    talk = Talk()
+    talk = Conversation()
     for _ in range(5):
         assert talk.play.state.open_questions == ()
         talk.until("blueprint-design").moves("goal-changed")
@@ -248,7 +248,11 @@ system = "You say what this costs: {{ctx.blueprint}}"
 priced = { to = "complete", requires = ["price"] }
 """
     assert _checked(text).findings == ()
-    talk = Talk(_recipe(text)).until("blueprint-design").save("blueprint", "entities", "agents")
+    talk = (
+        Conversation(_recipe(text))
+        .until("blueprint-design")
+        .save("blueprint", "entities", "agents")
+    )
     assert talk.moves("designed").phase == "pricing"
     assert "'price'" in talk.call("transition", to="priced").message
     assert talk.call("save", key="price", value=1200).success

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from podiumd.core.recipe.model import RESTART
 from podiumd.core.reply.report import TurnReport
 from podiumd.core.run import facts as f
-from podiumd.core.run import loop_facts as lf
+from podiumd.core.run import native_loop_facts as lf
 from podiumd.core.run.history import (
     BEFORE,
     LOST,

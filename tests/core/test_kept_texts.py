@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from podiumd.core.prompts.context_window import FileNow, Material, PastTurn, compose
 from podiumd.core.prompts.history import feedback
 from podiumd.core.prompts.kept_texts import KeptTexts
-from podiumd.core.run.loop_state import LoopState, Round
+from podiumd.core.run.native_loop_state import LoopState, Round
 from tests.core.plain_conversation import plainly
 from tests.core.rounds import digest, ended, read, turn
 

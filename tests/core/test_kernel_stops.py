@@ -304,7 +304,7 @@ def test_what_comes_in_after_the_end_is_dropped() -> None:
     play = Play(a_recipe()).begin()
     play.approve()
     turn = play.turn.turn_id
-    play.do(c.Fault, detail="log entry 1")
+    play.do(c.ReportFault, detail="log entry 1")
     assert play.reason == "internal-error"
 
     assert play.over() == []
@@ -316,4 +316,4 @@ def test_what_comes_in_after_the_end_is_dropped() -> None:
     assert play.do(c.ReportEffectEnd, effect="worktree", state="made") == []
     assert play.do(c.ReportLimitReset) == []
     assert play.do(c.AskRecovery, about="damage", text="?") == []
-    assert play.do(c.Fault, detail="log entry 2") == []
+    assert play.do(c.ReportFault, detail="log entry 2") == []

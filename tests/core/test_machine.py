@@ -17,10 +17,10 @@ from podiumd.core.run import commands as c
 from podiumd.core.run.state import Place
 from podiumd.core.run.tree_facts import TreeLook
 from tests.core.builders import WORKTREE, Play, a_check, a_command, a_recipe, a_step, leave, to
+from tests.core.conversations import Conversation, a_hook, a_talk
+from tests.core.played_conversation import played_talks
 from tests.core.played_log import played
 from tests.core.played_native import played_natively
-from tests.core.played_talk import played_talks
-from tests.core.talks import Talk, a_hook, a_talk
 
 Arrow = tuple[Place, type[c.Command], Place]
 
@@ -111,7 +111,7 @@ def a_conversation_claims() -> Play:
 
 
 def a_hook_refuses_for_good() -> Play:
-    play = Talk(a_recipe({"one": a_talk({"x": to("one")}, hooks=(a_hook(),))}))
+    play = Conversation(a_recipe({"one": a_talk({"x": to("one")}, hooks=(a_hook(),))}))
     play.tell("Go on.")
     while play.state.exit is None:
         play.begin()
@@ -147,7 +147,7 @@ def declined(**step: Any) -> Play:
 def a_conversation_declined(*, back: bool) -> Play:
     way = to("two") if back else leave("odd")
     steps = {"one": a_talk({"x": to("two"), "declined": way}, gate="Shall we?"), "two": a_step()}
-    play = Talk(a_recipe(steps))
+    play = Conversation(a_recipe(steps))
     play.answer("no")
     return play
 
@@ -159,7 +159,7 @@ def no_dirty_tree() -> Play:
 
 
 def words_for_a_turn_to_a_conversation_that_waits() -> Play:
-    play = Talk()
+    play = Conversation()
     play.do(c.Steer, uuid="s1", text="A boat.")
     return play
 
@@ -247,7 +247,7 @@ def at_hook(**start: Any) -> Play:
 
 
 def at_waiting(**start: Any) -> Play:
-    return Talk(**start)
+    return Conversation(**start)
 
 
 AT: dict[Place, Callable[..., Play]] = {
@@ -293,7 +293,7 @@ def wherever_it_is() -> list[Play]:
     plays += [damage_that_nobody_attends(place) for place in WITHOUT_A_PERSON]
     for place in LIVE:
         plays += [stopped(place, c.Cancel), stopped(place, c.Interrupt)]
-        plays += [stopped(place, c.Fault, detail="log entry 1")]
+        plays += [stopped(place, c.ReportFault, detail="log entry 1")]
         plays += [stopped(place, c.Proceed, problem="not found")]
     return plays
 
@@ -345,7 +345,9 @@ def test_a_run_can_be_at_each_place() -> None:
 
 def test_a_place_has_one_rule_for_a_command() -> None:
     with pytest.raises(AssertionError, match="two rules"):
-        NO_RULES.on(c.Fault, Rule(LIVE, lambda _d, _fault: None), Rule("turn", lambda _d, _f: None))
+        NO_RULES.on(
+            c.ReportFault, Rule(LIVE, lambda _d, _fault: None), Rule("turn", lambda _d, _f: None)
+        )
 
 
 def test_what_else_is_over_says_nothing_of_a_worktree_that_is_being_made() -> None:

@@ -21,7 +21,7 @@ def looping() -> Play:
 def test_it_is_stored_before_the_end() -> None:
     play = looping()
 
-    assert play.do(c.Fault, detail="x", parting=AFTER)[-2:] == ["tree.seen", "run.ended"]
+    assert play.do(c.ReportFault, detail="x", parting=AFTER)[-2:] == ["tree.seen", "run.ended"]
     assert play.last(tf.TreeSeen).why == "end"
     view = run_view(play.state)
     assert view.base == "a" * 40
@@ -32,7 +32,7 @@ def test_it_is_told_against_the_very_first_look_also_after_a_restart() -> None:
     play = looping()
     play.say("again")
     play.go(look=AFTER)
-    play.do(c.Fault, detail="x", parting=AFTER)
+    play.do(c.ReportFault, detail="x", parting=AFTER)
 
     assert run_view(play.state).base == "a" * 40
     left = run_view(play.state).left
@@ -42,7 +42,7 @@ def test_it_is_told_against_the_very_first_look_also_after_a_restart() -> None:
 def test_where_nobody_looked_nothing_is_told() -> None:
     play = looping()
 
-    assert play.do(c.Fault, detail="x")[-1] == "run.ended"
+    assert play.do(c.ReportFault, detail="x")[-1] == "run.ended"
     assert run_view(play.state).left is None
     assert left_uncommitted(None, AFTER) is None
 

@@ -36,7 +36,7 @@ LAST_WORDS: tuple[tuple[Any, dict[str, Any]], ...] = (
     *([(c.Pause, {})] * 5),
     (c.Cancel, {}),
     (c.Cancel, {"reason": "orchestration-disabled"}),
-    (c.Fault, {"detail": "log entry 1"}),
+    (c.ReportFault, {"detail": "log entry 1"}),
     (c.Proceed, {"locked": "pid 7"}),
     (c.Proceed, {"problem": "not found"}),
 )

@@ -28,7 +28,7 @@ from podiumd.core.prompts.history import (
     working_set,
 )
 from podiumd.core.reply.actions import Action
-from podiumd.core.run.loop_state import ActionState, CommitNote, LoopState
+from podiumd.core.run.native_loop_state import ActionState, CommitNote, LoopState
 from podiumd.core.sizes import size_of
 from tests.core.rounds import changed, digest, ended, read, turn
 

@@ -21,8 +21,8 @@ from podiumd.core.recipe.expand import expand
 from podiumd.core.recipe.model import Limits, Param, Recipe, Step
 from podiumd.core.recipe.paths import Hop, simple_paths
 from tests.core.builders import a_check, a_recipe, a_step, leave, review_loop, to
+from tests.core.conversations import a_talk, phases
 from tests.core.machines import entries_of, random_walk, sound_recipes
-from tests.core.talks import a_talk, phases
 from tests.examples import examples
 
 

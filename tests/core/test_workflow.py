@@ -276,7 +276,7 @@ def test_an_aside_does_not_take_a_run_out_of_the_queue() -> None:
 def test_a_fault_of_the_daemon_ends_the_run() -> None:
     play = Play(review_loop()).begin()
 
-    assert play.do(c.Fault, detail="log entry 7") == ["run.ended"]
+    assert play.do(c.ReportFault, detail="log entry 7") == ["run.ended"]
     assert (play.reason, play.last(f.RunEnded).exit.detail) == ("internal-error", "log entry 7")
 
 

@@ -17,11 +17,11 @@ import trio
 from podiumd.drivers import fifo as fifo_module
 from podiumd.drivers.fifo import (
     MAX_LINE_BYTES,
+    AgentGone,
     Fifo,
     FifoError,
     LineTooLong,
     Poisoned,
-    TurnOver,
     create_fifo,
 )
 from tests.patience import HANG_SECONDS
@@ -145,10 +145,10 @@ async def test_many_senders_never_mix_their_lines(path: Path, agent: int) -> Non
 
 
 async def test_an_agent_that_never_was_or_has_ended_is_over(tmp_path: Path, path: Path) -> None:
-    with pytest.raises(TurnOver):
+    with pytest.raises(AgentGone):
         await Fifo(tmp_path / "missing").send(b"x\n")
     os.close(create_fifo(path))
-    with pytest.raises(TurnOver):
+    with pytest.raises(AgentGone):
         await Fifo(path).send(b"x\n")
 
 
@@ -166,7 +166,7 @@ async def test_an_agent_that_ends_while_we_wait_is_over(path: Path) -> None:
 
 
 async def expect_over(fifo: Fifo, line: bytes) -> None:
-    with pytest.raises(TurnOver):
+    with pytest.raises(AgentGone):
         await fifo.send(line)
 
 

@@ -35,7 +35,7 @@ BROKEN = {
         'Unexpected keyword argument "sendz" for "replace" of "RunState"',
     ),
     "a_field_of_another_type": Broken(
-        "core/run/loop_state.py",
+        "core/run/native_loop_state.py",
         "ending=fact, cost_usd=loop.cost_usd",
         "ending=fact.kind, cost_usd=loop.cost_usd",
         "ending=fact.kind",
@@ -49,7 +49,7 @@ BROKEN = {
         'Argument 1 to "assert_never" has incompatible type "RunEnded"',
     ),
     "a_fact_of_a_native_turn_that_its_fold_leaves_out": Broken(
-        "core/run/loop_state.py",
+        "core/run/native_loop_state.py",
         "        case f.EffectEnded():\n            return _committed(loop, fact)\n",
         "",
         "assert_never(fact)",
@@ -57,10 +57,10 @@ BROKEN = {
     ),
     "a_command_without_a_rule": Broken(
         "core/decide/workflow.py",
-        '    .on(c.Fault, Rule(LIVE, _fault, to=("ended",)))\n',
+        '    .on(c.ReportFault, Rule(LIVE, _fault, to=("ended",)))\n',
         "",
         "assert_never(command)",
-        'Argument 1 to "assert_never" has incompatible type "Fault"',
+        'Argument 1 to "assert_never" has incompatible type "ReportFault"',
     ),
     "a_rule_for_another_command": Broken(
         "core/decide/workflow.py",
@@ -71,10 +71,10 @@ BROKEN = {
     ),
     "what_may_happen_in_a_native_turn_left_out": Broken(
         "core/decide/native_loop.py",
-        "        case lc.Steered():\n            _steered(loop, happened)\n",
+        "        case lc.AddWords():\n            _steered(loop, happened)\n",
         "",
         "assert_never(happened)",
-        'Argument 1 to "assert_never" has incompatible type "Steered"',
+        'Argument 1 to "assert_never" has incompatible type "AddWords"',
     ),
     "a_fact_that_the_log_leaves_out": Broken(
         "runtime/run/fact_log.py",

@@ -16,7 +16,7 @@ from podiumd.speech.api import AudioError, EngineFailed, UtteranceRequest
 from podiumd.speech.audio.speaker import Speaker, SpeakerMissing, open_speaker
 from podiumd.speech.install import InstallError
 from podiumd.speech.service import Speech, open_speech
-from podiumd.wire.voice import Phase, Progress, SpeechModel
+from podiumd.wire.voice import DownloadPhase, Progress, SpeechModel
 from tests.gateway.ears import Ears
 from tests.rpc.harness import Client, Harness, served
 
@@ -237,7 +237,7 @@ async def test_how_far_an_installation_is_comes_before_its_answer(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def install(name: str, progress: Callable[[Progress], None]) -> SpeechModel:
-        phases: list[Phase] = ["hub", "package"]
+        phases: list[DownloadPhase] = ["hub", "package"]
         for phase in phases:
             progress(Progress(name=name, phase=phase, message="Going on"))
             await trio.testing.wait_all_tasks_blocked()

@@ -20,7 +20,7 @@ from podiumd.store.facts import Store, open_store
 from podiumd.store.records import NewFact, StoredFact
 from podiumd.wire.views import snapshot_view
 from tests.core.builders import RUN, Play, a_recipe, a_step, leave, to
-from tests.core.talks import Talk
+from tests.core.conversations import Conversation
 from tests.long import sampled
 from tests.plain import plain
 from tests.runtime.fake_agent import done
@@ -98,9 +98,9 @@ def test_a_fact_copies_no_more_of_a_long_run_than_of_a_short_one() -> None:
 
 
 @asynccontextmanager
-async def conversation(place: Path, messages: int) -> AsyncIterator[tuple[Store, Talk]]:
+async def conversation(place: Path, messages: int) -> AsyncIterator[tuple[Store, Conversation]]:
     """The stored log of a conversation with so many messages, each answered by a turn."""
-    talk = Talk()
+    talk = Conversation()
     for number in range(messages):
         talk.tell(f"Message {number}", uuid=f"m{number}")
         talk.answers(f"Answer {number}")
@@ -151,7 +151,7 @@ async def test_the_turn_of_a_message_is_found_from_as_few_facts_in_a_long_conver
 
 
 async def test_a_message_that_names_another_is_not_taken_for_it(tmp_path: Path) -> None:
-    talk = Talk()
+    talk = Conversation()
     talk.tell("First", uuid="m1")
     talk.answers("One")
     talk.tell('You said "uuid":"m1", and {"uuid":"m1"}', uuid="m2")

@@ -10,7 +10,7 @@ import pytest
 import trio
 import trio.testing
 
-from podiumd.core.run.loop_facts import FileChange
+from podiumd.core.run.native_loop_facts import FileChange
 from podiumd.formats.message import ToolResult, ToolUse
 from podiumd.runtime.errors import AgentUnavailable, InvalidParameter
 from podiumd.tools.commit import index_lock

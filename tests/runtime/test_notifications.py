@@ -15,9 +15,9 @@ import pytest
 import trio
 
 from podiumd.runtime.events.notifications import notify
+from tests.runtime.conversations import begun, talk
 from tests.runtime.fake_agent import done
 from tests.runtime.harness import Daemon, Json, Machine, fields_of, running
-from tests.runtime.phases import begun, talk
 
 TELL = "import sys; open({!r}, 'w').write(sys.stdin.read()); sys.exit({!r})"
 

@@ -187,7 +187,7 @@ def marked(turn_id: str) -> Iterator[subprocess.Popen[bytes]]:
             process.kill()
 
 
-@pytest.mark.parametrize("name", sampled(["facts_v1", "facts_native", "facts_talk"]))
+@pytest.mark.parametrize("name", sampled(["facts_v1", "facts_native", "facts_conversation"]))
 async def test_whatever_fact_is_lost_a_log_folds_again_to_what_was_decided_without_it(
     tmp_path: Path, name: str
 ) -> None:

@@ -12,9 +12,9 @@ from podiumd.runtime.events import feeds
 from podiumd.runtime.run import snapshots
 from podiumd.wire.event import Event
 from tests.plain import told
+from tests.runtime.conversations import begun, designing, talk
 from tests.runtime.fake_agent import done
 from tests.runtime.harness import Json, Machine, running
-from tests.runtime.phases import begun, designing, talk
 
 
 async def next_of(feed: AsyncIterator[Event], kind: str) -> Event:

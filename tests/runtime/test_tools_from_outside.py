@@ -12,9 +12,9 @@ from msgspec.structs import replace
 
 from podiumd.drivers.base import TurnRequest
 from podiumd.runtime.errors import Overloaded, Refused
+from tests.runtime.conversations import hook, talk
 from tests.runtime.fake_agent import done
 from tests.runtime.harness import Daemon, Machine, running
-from tests.runtime.phases import hook, talk
 
 TOKEN = "PODIUM_TOOLS_TOKEN"
 

@@ -12,7 +12,7 @@ import trio.testing
 from podiumd.core.run import commands as c
 from podiumd.core.run.state import RunState
 from podiumd.runtime.run import effects, observe
-from podiumd.runtime.run.actor import Following, RunActor
+from podiumd.runtime.run.actor import NextStep, RunActor
 from tests.runtime.fake_agent import done
 from tests.runtime.harness import Machine, running
 
@@ -22,7 +22,7 @@ async def test_a_run_that_is_paused_meanwhile_enters_nothing(
 ) -> None:
     looked, go_on, look = trio.Event(), trio.Event(), observe.turn_after
 
-    async def slow(actor: RunActor, seen: c.Proceed) -> Following | None:
+    async def slow(actor: RunActor, seen: c.Proceed) -> NextStep | None:
         found = await look(actor, seen)
         assert found is not None
         looked.set()
@@ -50,12 +50,12 @@ async def test_what_ends_the_run_is_decided_by_itself(
     """With a look at what it leaves: the step is entered all the same."""
     look = observe.turn_after
 
-    async def ends(actor: RunActor, seen: c.Proceed) -> Following | None:
+    async def ends(actor: RunActor, seen: c.Proceed) -> NextStep | None:
         found = await look(actor, seen)
         if found is None:  # the turn is by itself now
             return None
         gone = c.Proceed(at=seen.at, mono=seen.mono, problem="its agent is gone")
-        return Following(found.session_id, gone)
+        return NextStep(found.session_id, gone)
 
     monkeypatch.setattr(effects, "turn_after", ends)
     async with running(machine) as daemon:
@@ -68,9 +68,9 @@ async def test_what_ends_the_run_is_decided_by_itself(
 async def test_of_a_session_that_somebody_else_uses_nothing_is_foreseen(
     machine: Machine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    found, look = list[Following | None](), observe.turn_after
+    found, look = list[NextStep | None](), observe.turn_after
 
-    async def noted(actor: RunActor, seen: c.Proceed) -> Following | None:
+    async def noted(actor: RunActor, seen: c.Proceed) -> NextStep | None:
         with monkeypatch.context() as others:
             others.setattr(actor.session_locks, "user", lambda _session: "another")
             found.append(await look(actor, seen))

@@ -15,7 +15,7 @@ import pytest
 import trio
 from trio.testing import wait_all_tasks_blocked
 
-from podiumd.core.run.loop_facts import FileChange
+from podiumd.core.run.native_loop_facts import FileChange
 from podiumd.tools.commit.commit import CommitOrder, Committed, commit_changes
 from podiumd.tools.commit.confined_filters import ConfinedFilters
 from podiumd.tools.commit.originals import Originals

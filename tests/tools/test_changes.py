@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from podiumd.core.run.loop_facts import FileChange
+from podiumd.core.run.native_loop_facts import FileChange
 from podiumd.tools.commit import changes as module
 from podiumd.tools.commit.changes import TreeWatch
 from podiumd.tools.commit.earlier_turns import Earlier, with_earlier

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import trio
 
-from podiumd.core.run.loop_facts import FileChange
+from podiumd.core.run.native_loop_facts import FileChange
 from podiumd.tools.commit.commit import CommitOrder, commit_changes
 from podiumd.tools.commit.message import (
     FALLBACK,

@@ -9,7 +9,7 @@ import pytest
 import trio
 from trio.testing import MockClock, wait_all_tasks_blocked
 
-from podiumd.core.run.loop_facts import FileChange
+from podiumd.core.run.native_loop_facts import FileChange
 from podiumd.tools.commit.changes import TreeWatch
 from podiumd.tools.commit.originals import Originals
 from podiumd.tools.git import process, refused

@@ -9,7 +9,7 @@ import pytest
 import trio
 
 from podiumd.core.reply.actions import NAMES, Action
-from podiumd.core.run.loop_facts import Result
+from podiumd.core.run.native_loop_facts import Result
 from podiumd.tools.agent.registry import UNCOVERED, UNSEEN, Done, Plan, Tool, Toolbox, ToolContext
 from podiumd.tools.agent.workspace import Workspace
 from podiumd.tools.commit.originals import Originals

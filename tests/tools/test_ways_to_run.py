@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 
 from podiumd.core.run.facts import Worktree
-from podiumd.core.run.loop_facts import FileChange
+from podiumd.core.run.native_loop_facts import FileChange
 from podiumd.runtime.worktrees.listing import look_inside
 from podiumd.speech.words.vocabulary import vocabulary
 from podiumd.tools.agent.search import search

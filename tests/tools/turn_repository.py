@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from podiumd.core.run.loop_facts import FileChange
+from podiumd.core.run.native_loop_facts import FileChange
 from podiumd.tools.commit.commit import CommitOrder, Committed, commit_changes
 from podiumd.tools.commit.hooks import Hooks
 from podiumd.tools.commit.originals import Originals

@@ -11,7 +11,7 @@ from pathlib import Path
 import trio
 
 from podiumd.core.reply.actions import Action
-from podiumd.core.run.loop_facts import FileChange
+from podiumd.core.run.native_loop_facts import FileChange
 from podiumd.tools.agent.registry import Plan
 from tests.tools.test_registry import make_toolbox
 

@@ -10,8 +10,8 @@ from podiumd.core.recipe.model import Limits
 from podiumd.core.run import commands as c
 from podiumd.core.run import facts as f
 from podiumd.core.run import history
-from podiumd.core.run import loop_commands as lc
-from podiumd.core.run import loop_facts as lf
+from podiumd.core.run import native_loop_commands as lc
+from podiumd.core.run import native_loop_facts as lf
 from podiumd.core.run.fact import RunScript
 from podiumd.wire import views
 from podiumd.wire.event import data_of
@@ -141,7 +141,7 @@ def test_the_start_of_a_run_names_the_file_of_its_script() -> None:
 def test_a_conversation_is_called_like_its_run() -> None:
     play = Play(a_recipe())
 
-    view = shown(views.talk_view, play.state)
+    view = shown(views.waiting_conversation_view, play.state)
     assert view == {"run_id": RUN, "name": "Sample", "session_id": SESSION}
 
 
@@ -236,7 +236,7 @@ def test_a_native_turn_that_runs_shows_what_it_has_changed_so_far() -> None:
     turn = shown(views.turn_view, looped.play.state)
     assert (turn["files"], turn["commit"]) == ([{"path": "a.py", "change": "created"}], None)
     looped.reply("Done.")
-    looped.tell(lc.CommitOver(state="committed", sha="c0ffee"))
+    looped.tell(lc.ReportCommitEnd(state="committed", sha="c0ffee"))
 
     assert shown(views.turn_view, looped.play.state)["commit"] == "c0ffee"
 

@@ -86,7 +86,7 @@ class Microphone:
 
     def __init__(self) -> None:
         self._left = list(recorders())
-        self._complaints: list[str] = []
+        self._problems: list[str] = []
         self._pcm = _Pcm()
         self._heard = False
 
@@ -120,7 +120,7 @@ class Microphone:
         self._note_end()
         if self._heard or not self._left:
             what = "stopped" if self._heard else "could not be opened"
-            told = "; ".join(dict.fromkeys(self._complaints))
+            told = "; ".join(dict.fromkeys(self._problems))
             raise Failure(f"The microphone {what}: {told}. {ADVICE}")
         self._process = self._start()
         return b""
@@ -171,9 +171,9 @@ class Microphone:
                     start_new_session=True,  # a Ctrl-C is for us: we end it ourselves
                 )
             except OSError as error:
-                self._complaints.append(f"{text.fold(recorder[0])}: {error.strerror}")
+                self._problems.append(f"{text.fold(recorder[0])}: {error.strerror}")
                 if not self._left:
-                    raise Failure(f"Nothing could be recorded: {self._complaints[-1]}.") from None
+                    raise Failure(f"Nothing could be recorded: {self._problems[-1]}.") from None
 
     def _note_end(self) -> None:
         self._end()
@@ -181,7 +181,7 @@ class Microphone:
         lines = self._errors.read(16_000).decode("utf-8", "replace").split("\n")
         said = text.fold(next((line for line in reversed(lines) if line.strip()), ""), 160)
         program = text.fold(str(self._process.args[0]))  # type: ignore[index]
-        self._complaints.append(f"{program}: {said or f'status {self._process.returncode}'}")
+        self._problems.append(f"{program}: {said or f'status {self._process.returncode}'}")
 
     def _end(self) -> None:
         process = self._process

@@ -8,9 +8,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from podium import text
-from podium.chat.follow import Follower, Left, TalkFeed, Unanswered
+from podium.chat.follow import ChatFeed, Follower, Left, Unanswered
 from podium.chat.input import PROMPT, Lines, Person
-from podium.chat.recipe import RecipeTalk
+from podium.chat.recipe import RecipeConversation
 from podium.chat.session import Session
 from podium.chat.terminal import CtrlC, Terminal
 from podium.chat.view import Out, TurnView
@@ -71,7 +71,9 @@ class Chat:
         self._lines = lines
         self._ctrl_c = ctrl_c
         self._follower = Follower(lines, out, ctrl_c, self._at_question)
-        self._recipe = RecipeTalk(session, out, self._follower, self._say, self._aside_command)
+        self._recipe = RecipeConversation(
+            session, out, self._follower, self._say, self._aside_command
+        )
         self._person = text.is_terminal(sys.stdin)
         self._queue: deque[str] = deque()
         self._draft = ""
@@ -211,10 +213,10 @@ class Chat:
         if started.get("delivery") == "queued":
             self._out.note("queued until another prompt is over")
         run_id, view = str(started["run_id"]), TurnView(self._out)
-        self._unfinished = lambda: self._follow(TalkFeed(Connection(), run_id), view)
-        self._follow(TalkFeed(connection, run_id), view)
+        self._unfinished = lambda: self._follow(ChatFeed(Connection(), run_id), view)
+        self._follow(ChatFeed(connection, run_id), view)
 
-    def _follow(self, events: TalkFeed, view: TurnView, standing: Sequence[Json] = ()) -> None:
+    def _follow(self, events: ChatFeed, view: TurnView, standing: Sequence[Json] = ()) -> None:
         self._unfinished = lambda: self._rejoin(events, view)
         self._follower.follow(events, view, self._put_in_line, standing=standing)
         self._unfinished = None
@@ -224,7 +226,7 @@ class Chat:
         self._code = view.code
         self._lines.answered(view.answer)
 
-    def _rejoin(self, events: TalkFeed, view: TurnView) -> None:
+    def _rejoin(self, events: ChatFeed, view: TurnView) -> None:
         """Show the rest of a turn that was left when the daemon was gone for long."""
         events, standing = events.anew()
         self._follow(events, view, standing)

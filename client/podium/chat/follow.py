@@ -28,7 +28,7 @@ from podium.render.question import answer_command, choices_of
 from podium.render.screen import ASSUMED_COLUMNS
 from podium.render.table_entry import TableEntry
 from podium.rpc.connection import Connection, call
-from podium.rpc.conversation_state import Phase, waits_for_words
+from podium.rpc.conversation_state import ConversationState, waits_for_words
 from podium.rpc.follow import RunFeed, View, certain
 
 Json = dict[str, Any]
@@ -36,10 +36,10 @@ Json = dict[str, Any]
 TICK_SECONDS = 1.0
 
 
-class TalkFeed(RunFeed):
+class ChatFeed(RunFeed):
     """The events of one run in a chat, which outlives the feeds that carry them."""
 
-    def anew(self) -> tuple[TalkFeed, list[Json]]:
+    def anew(self) -> tuple[ChatFeed, list[Json]]:
         """Open the feed on a new connection, after the last event handed out; return it and the
         open questions.
 
@@ -48,7 +48,7 @@ class TalkFeed(RunFeed):
         """
         connection = Connection()
         run: Json = connection.call("runs.get", {"run_id": self.run_id})
-        return TalkFeed(connection, self.run_id, self._seq), list(run.get("questions") or [])
+        return ChatFeed(connection, self.run_id, self._seq), list(run.get("questions") or [])
 
 
 class Unanswered(Failure):
@@ -81,7 +81,7 @@ class Follower:
         aside: Callable[[str], None] | None = None,
         until: Callable[[Json], bool] = lambda event: False,
         standing: Sequence[Json] = (),
-        phase: Phase | None = None,
+        phase: ConversationState | None = None,
     ) -> Json | None:
         """Follow a run to its end and return it.
 
@@ -103,7 +103,7 @@ class Follower:
         )
         with self._lines.at_work():
             try:
-                return following.go(until, standing, phase or Phase())
+                return following.go(until, standing, phase or ConversationState())
             finally:
                 view.finish()
 
@@ -138,7 +138,7 @@ class _Following:
         self._withdrawn = False
 
     def go(
-        self, until: Callable[[Json], bool], standing: Sequence[Json], phase: Phase
+        self, until: Callable[[Json], bool], standing: Sequence[Json], phase: ConversationState
     ) -> Json | None:
         events = self._events
         self._open = list(standing)

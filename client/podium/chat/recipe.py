@@ -11,21 +11,21 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from podium import text
-from podium.chat.follow import Follower, TalkFeed
+from podium.chat.follow import ChatFeed, Follower
 from podium.chat.session import Session
 from podium.chat.view import Out
 from podium.dialog import slash_commands
-from podium.dialog.talk import say
+from podium.dialog.conversation import say
 from podium.errors import ERROR, OK, ConnectionLost, DaemonDown, Failure
 from podium.render.narrate import Narrator
 from podium.rpc import follow
 from podium.rpc.connection import Connection, call
-from podium.rpc.conversation_state import Phase, waits_for_words
+from podium.rpc.conversation_state import ConversationState, waits_for_words
 
 Json = dict[str, Any]
 
 
-class RecipeTalk:
+class RecipeConversation:
     """Recipe that has the chat's session, if one has.
 
     ``code`` is the exit code that its end stands for; ``following``: it was neither over nor paused
@@ -51,8 +51,8 @@ class RecipeTalk:
         self._say = say
         self._command = command
         self.following = False
-        self._events: TalkFeed | None = None
-        self._phase = Phase()
+        self._events: ChatFeed | None = None
+        self._phase = ConversationState()
         self._left = False
         self._said: list[str] = []
         self._view = Narrator(out.answer, interactive=True, said=self._said)
@@ -81,7 +81,7 @@ class RecipeTalk:
         request |= {name: value for name, value in given.items() if value}
         connection, run = follow.start("runs.start", request)
         session.id = str(run.get("session_id") or session.id)
-        self._events, self._phase = TalkFeed(connection, str(run["run_id"])), Phase()
+        self._events, self._phase = ChatFeed(connection, str(run["run_id"])), ConversationState()
         return self.go()
 
     def join(self, run_id: str) -> bool:
@@ -94,7 +94,7 @@ class RecipeTalk:
                 break
             seq = int(page["next_seq"])
         run: Json = connection.call("runs.get", {"run_id": run_id})
-        self._events, self._phase = TalkFeed(connection, run_id, seq), Phase()
+        self._events, self._phase = ChatFeed(connection, run_id, seq), ConversationState()
         if run.get("status") == "paused":
             self._tell_paused()
             return False

@@ -9,7 +9,7 @@ from typing import Any
 
 from podium import text
 from podium.dialog.ask import Asker, TurnAsker
-from podium.dialog.talk import Talker
+from podium.dialog.conversation import ConversationAsker
 from podium.errors import USAGE, Failure, Refusal, stopped
 from podium.given import at_terminal, given_text, parse_params, script_path
 from podium.render.narrate import Narrator
@@ -17,7 +17,7 @@ from podium.render.question import answer_command
 from podium.render.screen import Screen
 from podium.rpc import follow
 from podium.rpc.connection import Connection
-from podium.rpc.conversation_state import Carried, Phase, say_command, waits_for_words
+from podium.rpc.conversation_state import Carried, ConversationState, say_command, waits_for_words
 
 Json = dict[str, Any]
 
@@ -110,7 +110,7 @@ def _follow_run(
 ) -> int:
     def following() -> int:
         screen = Screen(sys.stdout)
-        talker = Talker(screen)
+        talker = ConversationAsker(screen)
         view: follow.View = (
             follow.JsonView() if json else Narrator(screen, again, asking, talker.said, queued)
         )
@@ -163,11 +163,11 @@ def prompt(
         return steered and event.get("type") == "turn.ended" and ended
 
     def following() -> int:
-        from podium.render.answer import AnswerView, PhaseAnswerView
+        from podium.render.answer import AnswerView, ConversationAnswerView
 
         asking, talks = at_terminal() and not json, started.get("delivery") == "phase"
         screen = Screen(sys.stdout)
-        told = (PhaseAnswerView if talks else AnswerView)(started, said, asking, screen)
+        told = (ConversationAnswerView if talks else AnswerView)(started, said, asking, screen)
         view: follow.View = follow.JsonView() if json else told
         here = screen if text.is_terminal(sys.stderr) else Screen(sys.stderr)
         asker = (TurnAsker if talks else Asker)(here) if asking else None
@@ -176,7 +176,7 @@ def prompt(
             view,
             asker,
             own_end,
-            phase=Phase(talks=talks),
+            phase=ConversationState(talks=talks),
             stop_at_person=lambda: talks and carried.answered,
         )
         return 0 if ended is None else follow.exit_code(ended)

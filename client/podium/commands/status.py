@@ -38,7 +38,7 @@ def status(storage: bool = False, json: bool = False) -> int:
     lines = [(name, words) for name, words in _status_lines(answer) if words]
     said = [(name, text.fold(words)) for name, words in lines]
     text.emit(text.block(said, text.columns(), style) + "\n")
-    _tell_talks(waiting_talks(answer))
+    _tell_conversations(waiting_conversations(answer))
     if answer.get("version") != __version__:
         from podium.rpc import version_mismatch
 
@@ -228,7 +228,7 @@ def questions(json: bool) -> int:
     if json:
         text.emit_json(answer)
         return 0
-    talks = waiting_talks(call("daemon.status"))
+    talks = waiting_conversations(call("daemon.status"))
     if not (answer or talks):
         text.say("No open questions.")
     if answer:
@@ -239,11 +239,11 @@ def questions(json: bool) -> int:
         for question, row in zip(answer, rows, strict=True):
             lines += [row, *(part for line in _asked(question) for part in _fitted(line, width))]
         text.say("\n".join(lines))
-    _tell_talks(talks)
+    _tell_conversations(talks)
     return 0
 
 
-def waiting_talks(status: Json) -> list[str]:
+def waiting_conversations(status: Json) -> list[str]:
     """Build a line for each conversation that waits for its person's words."""
     talks = status.get("talks_waiting")
     if not talks:
@@ -257,7 +257,7 @@ def waiting_talks(status: Json) -> list[str]:
     ]
 
 
-def _tell_talks(lines: list[str]) -> None:
+def _tell_conversations(lines: list[str]) -> None:
     for line in lines:
         text.say("\n".join(text.wrapped(line, text.columns(), hang=4)))
 

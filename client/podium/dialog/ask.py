@@ -17,7 +17,7 @@ from podium.render.question import answer_command, body, choice_lines, choices_o
 from podium.render.screen import Screen
 from podium.render.table_entry import TableEntry, described
 from podium.rpc.connection import Connection
-from podium.rpc.conversation_state import of_phase
+from podium.rpc.conversation_state import ends_turn
 
 Json = dict[str, Any]
 
@@ -152,7 +152,7 @@ class TurnAsker(Asker):
     """The questions within a turn; one that ends it is answered some other time."""
 
     def _takes(self, question: Json) -> bool:
-        return not of_phase(question)
+        return not ends_turn(question)
 
 
 LEAVE = {"y": "allow", "yes": "allow", "n": "deny", "no": "deny"}

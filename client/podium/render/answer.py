@@ -13,7 +13,7 @@ from podium.render.narrate import PURPOSES, end_line, parked_line
 from podium.render.question import SHOWN_LINES, answer_command, heading, listed
 from podium.render.screen import Screen
 from podium.render.streamed import Words
-from podium.rpc.conversation_state import Carried, of_phase, say_command, waits_for_words
+from podium.rpc.conversation_state import Carried, ends_turn, say_command, waits_for_words
 
 Json = dict[str, Any]
 
@@ -145,7 +145,7 @@ class AnswerView:
             self._aside(f"go on with: podium prompt --session {self._session} TEXT")
 
 
-class PhaseAnswerView(AnswerView):
+class ConversationAnswerView(AnswerView):
     """Streams the answer to a message in a conversation, until it is the person's turn again.
 
     That may be more than one turn: a phase that needs no person goes on by itself. Events before
@@ -173,7 +173,7 @@ class PhaseAnswerView(AnswerView):
             self._aside(told[0])
         elif kind == "turn.intended" and data.get("anew"):
             self._aside(conversation_words.GONE)
-        elif kind == "question.opened" and self._interactive and of_phase(data):
+        elif kind == "question.opened" and self._interactive and ends_turn(data):
             self._asked(data)
         super().event(event)
 

@@ -16,7 +16,7 @@ from podium.render.diff_words import end_notes
 from podium.render.question import SHOWN_LINES, answer_command, answer_words, heading, listed
 from podium.render.screen import Screen
 from podium.render.streamed import Words
-from podium.rpc.conversation_state import say_command, talk_command, waits_for_words
+from podium.rpc.conversation_state import attach_command, say_command, waits_for_words
 
 Json = dict[str, Any]
 
@@ -136,7 +136,7 @@ class Narrator:
         """Show how to go on with a conversation, where no person is asked for words here."""
         if waits_for_words(run) and not self._interactive:
             self._note(f"  it waits for your words: {say_command(run)}", "yellow")
-            self._note(f"  or talk with it at a terminal: {talk_command(run)}", "yellow")
+            self._note(f"  or talk with it at a terminal: {attach_command(run)}", "yellow")
             _tell_beside(f"It waits for your words: {say_command(run)}")
 
     def finish(self) -> None:

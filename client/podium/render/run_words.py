@@ -12,7 +12,7 @@ from podium.render.history import History, failed_checks
 from podium.render.narrate import ANSWERED_BY, PAUSES, closed_words
 from podium.render.question import answer_words, choices_of
 from podium.render.words import home_relative, status_words
-from podium.rpc.conversation_state import say_command, talk_command, waits_for_words
+from podium.rpc.conversation_state import attach_command, say_command, waits_for_words
 
 if TYPE_CHECKING:
     from podium.protocol import WholeVisit
@@ -112,7 +112,7 @@ def advice(run: Json, history: History) -> list[str]:
             "running": f"Follow it: podium attach {run_id}",
         }
         if waits_for_words(run):
-            doing["waiting"] = f"It is your turn: {say_command(run)}, or {talk_command(run)}"
+            doing["waiting"] = f"It is your turn: {say_command(run)}, or {attach_command(run)}"
         if run.get("stop") == "pause":
             lines.append(f"It {PAUSES}; not after all: podium resume {run_id}")
         return [*lines, doing[run["status"]]] if run.get("status") in doing else lines

@@ -15,7 +15,7 @@ from podium.rpc.connection import Connection
 Json = dict[str, Any]
 
 
-class Phase:
+class ConversationState:
     """State of a run that is followed, as far as it is known.
 
     ``name``: the phase that it is in; ``None`` where it is in none, or nothing is known of one.
@@ -59,7 +59,7 @@ class Phase:
             except ConnectionLost:
                 return False  # the reader of the events finds it out, too
             self._doubtful = False
-        asked = any(map(of_phase, self.run.get("questions") or []))
+        asked = any(map(ends_turn, self.run.get("questions") or []))
         now = not self._at_work and (
             waits_for_words(self.run) or (self.run.get("status") == "waiting" and asked)
         )
@@ -91,7 +91,7 @@ def waits_for_words(run: Json) -> bool:
     return run.get("status") == "waiting" and not run.get("questions")
 
 
-def of_phase(question: Json) -> bool:
+def ends_turn(question: Json) -> bool:
     """Return whether an agent has ended its turn with this question, not waiting within it."""
     return question.get("kind") == "ask" and not question.get("tool")
 
@@ -101,6 +101,6 @@ def say_command(run: Json) -> str:
     return f"podium prompt --session {run.get('session_id')} TEXT"
 
 
-def talk_command(run: Json) -> str:
+def attach_command(run: Json) -> str:
     """Build the command with which a conversation goes on at a terminal."""
     return f"podium attach {text.short(run.get('run_id'))}"

@@ -20,7 +20,7 @@ from podium.errors import (
 from podium.paths import socket_path
 from podium.rpc import feed
 from podium.rpc.connection import Connection, call
-from podium.rpc.conversation_state import Phase
+from podium.rpc.conversation_state import ConversationState
 
 Json = dict[str, Any]
 
@@ -136,7 +136,7 @@ def follow(
     answers: Input | None = None,
     until: Callable[[Json], bool] = lambda event: False,
     *,
-    phase: Phase | None = None,
+    phase: ConversationState | None = None,
     stop_at_person: Callable[[], bool] = lambda: False,
 ) -> Json | None:
     """Follow a run to its end and return it, or ``None`` when ``until`` returns true.
@@ -145,7 +145,7 @@ def follow(
     its person, whether that is enough.
     """
     tick = 1.0 if text.Style(sys.stdout).smart else None
-    known, phase = events.rejoined, phase or Phase()
+    known, phase = events.rejoined, phase or ConversationState()
     try:
         while True:
             taken = events.take()

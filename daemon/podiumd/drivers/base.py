@@ -17,9 +17,9 @@ import msgspec
 from podiumd.core.analysis.check_agents import Capabilities
 from podiumd.core.prompts.tools import ToolSpec
 from podiumd.core.reply.report import TurnReport
-from podiumd.core.run.loop_commands import LoopCommand
-from podiumd.core.run.loop_facts import Words
-from podiumd.core.run.loop_state import LoopState
+from podiumd.core.run.native_loop_commands import LoopCommand
+from podiumd.core.run.native_loop_facts import Words
+from podiumd.core.run.native_loop_state import LoopState
 
 
 class HookPoint(msgspec.Struct, frozen=True):
@@ -75,9 +75,9 @@ class TurnRequest(msgspec.Struct, frozen=True, kw_only=True):
     """Request to a driver: everything that it needs to run one turn.
 
     ``directory`` (STATE/turns/TURN_ID) exists and is empty, but for a turn that is entered once
-    more after a crash (``ledger``); ``lease_fd`` is the locked descriptor of the session's lock
+    more after a crash (``journal``); ``lease_fd`` is the locked descriptor of the session's lock
     file which the agent process inherits, ``tree_fd`` that of the working tree's; ``environment``
-    is the child's whole environment, the marker ``PODIUM_TURN`` included. ``ledger`` is for a turn
+    is the child's whole environment, the marker ``PODIUM_TURN`` included. ``journal`` is for a turn
     that goes on inside the daemon: how far it has come, and its record. ``first``: no turn of the
     run was begun before. ``commits``: an agent that makes commits itself may commit what this turn
     has changed, and with ``foreign`` what earlier turns of its run have left: all but those paths,
@@ -113,7 +113,7 @@ class TurnRequest(msgspec.Struct, frozen=True, kw_only=True):
     idle_timeout_seconds: float = 600.0
     script: dict[str, Any] | None = None
     script_file: str = ""
-    ledger: TurnJournal | None = None
+    journal: TurnJournal | None = None
     commits: bool = False
     foreign: tuple[str, ...] | None = None
     served: tuple[ToolSpec, ...] = ()
@@ -227,14 +227,14 @@ class ApprovalWithdrawn(msgspec.Struct, frozen=True, tag=True):
     request_id: str
 
 
-PromptPhase = Literal["queued", "started", "completed", "cancelled", "discarded", "refused"]
+PromptProgress = Literal["queued", "started", "completed", "cancelled", "discarded", "refused"]
 
 
 class PromptState(msgspec.Struct, frozen=True, tag=True):
     """Lifecycle of a prompt or steer that we sent, by its uuid."""
 
     uuid: str
-    state: PromptPhase
+    state: PromptProgress
 
 
 class ToolCalled(msgspec.Struct, frozen=True, tag=True):

@@ -37,7 +37,7 @@ class LineTooLong(FifoError):
     """The line is longer than a pipe takes at once; nothing was written."""
 
 
-class TurnOver(FifoError):
+class AgentGone(FifoError):
     """Signal that the agent has ended and no process reads the pipe; nothing was written."""
 
 
@@ -76,7 +76,7 @@ class Fifo:
 
         Waits while the agent does not read; cancelling that wait leaves nothing written.
 
-        Raises ``LineTooLong``, ``TurnOver`` or ``Poisoned``.
+        Raises ``LineTooLong``, ``AgentGone`` or ``Poisoned``.
         """
         if any(line.count(b"\n") != 1 or not line.endswith(b"\n") for line in lines):
             raise ValueError("a line must hold exactly one newline, at its end")
@@ -88,7 +88,7 @@ class Fifo:
             try:
                 await self._write_whole(descriptor, line)
             except BrokenPipeError:
-                raise TurnOver(f"{self._path}: the agent has ended") from None
+                raise AgentGone(f"{self._path}: the agent has ended") from None
             finally:
                 trio.lowlevel.notify_closing(descriptor)
                 os.close(descriptor)
@@ -98,7 +98,7 @@ class Fifo:
         try:
             descriptor = os.open(self._path, os.O_WRONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         except OSError as error:
-            raise TurnOver(f"{self._path}: the agent has ended ({error.strerror})") from None
+            raise AgentGone(f"{self._path}: the agent has ended ({error.strerror})") from None
         if not stat.S_ISFIFO(os.fstat(descriptor).st_mode):
             os.close(descriptor)
             raise FifoError(f"{self._path} is not a pipe")
@@ -146,6 +146,6 @@ async def _until_empty(descriptor: int) -> None:
         if count[0] == 0:
             return
         if poll.poll(0):
-            raise TurnOver("the agent has ended")
+            raise AgentGone("the agent has ended")
         await trio.sleep(pause)
         pause = min(2 * pause, _LONGEST_WAIT)

@@ -26,8 +26,8 @@ from podiumd.runtime.errors import (
     PodiumError,
     full_disk_refused,
 )
+from podiumd.runtime.events.access import EventAccess
 from podiumd.runtime.events.feeds import GlobalFeed, RunFeed
-from podiumd.runtime.events.following import Following
 from podiumd.runtime.events.history import read_history
 from podiumd.runtime.fact_reader import summary, whole, whole_of
 from podiumd.runtime.idempotency import Tokens
@@ -99,7 +99,7 @@ class Service:
         self._sessions = sessions = Sessions(context, transcripts)
         self._session_list = SessionList(context, transcripts, sessions, runs)
         self._starter = Starter(context, session_locks, catalogue, sessions, default_agent)
-        self._following = Following(context, runs)
+        self._events = EventAccess(context, runs)
         self.worktrees = WorktreeCare(context, session_locks, runs)
         self.storage = Storage(context, transcripts, runs)
         self._prompting = Prompting(context, session_locks, runs, sessions, default_agent)
@@ -118,7 +118,7 @@ class Service:
             prompts_waiting=sum(not state.begun for state in prompts),
             prompts=tuple(map(views.prompt_view, prompts[:MOST_LISTED])),
             questions_open=sum(len(actor.state.open_questions) for actor in live),
-            talks_waiting=tuple(views.talk_view(state) for state in waiting),
+            talks_waiting=tuple(views.waiting_conversation_view(state) for state in waiting),
             orchestration=Orchestration(enabled=self._enabled),
             taken_up=self._runs.taken_up,
         )
@@ -235,12 +235,12 @@ class Service:
 
     async def run_events(self, run_id: str, after_seq: int, limit: int) -> tuple[list[Event], int]:
         """Return a page of stored events and the next ``after_seq``."""
-        return await self._following.page(run_id, after_seq, limit)
+        return await self._events.page(run_id, after_seq, limit)
 
     async def run_told(self, run_id: str, after_seq: int, limit: int) -> Told:
         """Return a page of a run's events, with the ``turn.output`` in between, as far as they are
         kept; the number of the last of them comes third."""
-        return await self._following.told(run_id, after_seq, limit)
+        return await self._events.told(run_id, after_seq, limit)
 
     def follow_run(
         self, run_id: str, after_seq: int, told: int | None = None
@@ -248,7 +248,7 @@ class Service:
         """Follow every event of a run after ``after_seq``, stored ones first, then live, without
         hole or repeat; ``turn.output`` after number ``told``, or from now on. Entering raises
         ``NotFound``."""
-        return self._following.run(run_id, after_seq, told)
+        return self._events.run(run_id, after_seq, told)
 
     async def run_gone(self, run_id: str) -> None:
         """Return once the run is over and holds nothing any more."""
@@ -406,12 +406,12 @@ class Service:
         self, types: frozenset[str] | None, after: int | None
     ) -> AbstractAsyncContextManager[GlobalFeed]:
         """Follow every event of the daemon after global position ``after`` (``None``: from now)."""
-        return self._following.all(types, after)
+        return self._events.all(types, after)
 
     async def ended_recipes(self, after: int, until: int, limit: int) -> list[Event]:
         """Return the newest ``run.ended`` events of recipes with ``after < pos <= until``, the
         oldest of them first."""
-        return await self._following.ended_recipes(after, until, limit)
+        return await self._events.ended_recipes(after, until, limit)
 
     # -- helpers -----------------------------------------------------------------------------
 

@@ -283,8 +283,8 @@ async def open_transcripts(
             watch_trees([root.directory for root in roots]) as watch,
             trio.open_nursery() as nursery,
         ):
-            complaints = await LoggedProblems.load(index)
-            follower = Follower(roots, by_agent, index, logs, watch, complaints)
+            logged = await LoggedProblems.load(index)
+            follower = Follower(roots, by_agent, index, logs, watch, logged)
             nursery.start_soon(follower.run)
             transcripts = Transcripts(index, logs, follower)
             yield transcripts

@@ -23,7 +23,7 @@ import trio
 from podiumd.observe.logs import log
 from podiumd.speech.models import KNOWN, MANIFEST, Model, Models, is_whole
 from podiumd.tools.process.environment import plain_environment
-from podiumd.wire.voice import Phase, Progress
+from podiumd.wire.voice import DownloadPhase, Progress
 
 if TYPE_CHECKING:
     import zipfile
@@ -257,5 +257,5 @@ def sha256(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _tell(progress: Report, model: Model, phase: Phase, message: str) -> None:
+def _tell(progress: Report, model: Model, phase: DownloadPhase, message: str) -> None:
     progress(Progress(name=model.name, phase=phase, message=message))

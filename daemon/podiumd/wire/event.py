@@ -13,7 +13,7 @@ from podiumd.core.recipe.model import Recipe
 from podiumd.core.recipe.naming import run_name
 from podiumd.core.reply.visible_text import Speaking
 from podiumd.core.run import facts as f
-from podiumd.core.run import loop_facts as lf
+from podiumd.core.run import native_loop_facts as lf
 from podiumd.core.run import tree_facts as tf
 from podiumd.core.run.fold import evolve
 from podiumd.wire import events

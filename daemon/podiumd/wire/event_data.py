@@ -12,7 +12,7 @@ from typing import Final, get_args, get_type_hints
 import msgspec
 
 from podiumd.core.run import facts as f
-from podiumd.core.run import loop_facts as lf
+from podiumd.core.run import native_loop_facts as lf
 from podiumd.core.run import tree_facts as tf
 from podiumd.core.run.fact import Fact
 from podiumd.wire.events import Snapshot, TurnOutput

@@ -104,7 +104,7 @@ def _visit_question(asked: history.Asked) -> VisitQuestion:
     )
 
 
-def talk_view(state: RunState) -> Talk:
+def waiting_conversation_view(state: RunState) -> Talk:
     """Build the view of a conversation that goes on at a message of its person."""
     start = state.start
     name = run_name(start.recipe, start.params, start.text)

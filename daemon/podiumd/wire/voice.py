@@ -37,7 +37,7 @@ UtteranceId = Annotated[
 ]
 SampleRate = Annotated[int, Meta(ge=8000, le=192_000)]
 SpeechState = Literal["off", "not-installed", "no-model", "idle", "loading", "ready", "failed"]
-Phase = Literal["hub", "package", "verify", "done"]
+DownloadPhase = Literal["hub", "package", "verify", "done"]
 TermSource = Literal["recipe", "step", "branch", "file", "identifier", "dependency"]
 
 # -- parameters ------------------------------------------------------------------------------
@@ -220,7 +220,7 @@ class Progress(Result, frozen=True, kw_only=True):
     """The progress of an installation."""
 
     name: str
-    phase: Phase
+    phase: DownloadPhase
     message: str
     bytes: int | UnsetType = UNSET
     total: int | UnsetType = UNSET

@@ -14,9 +14,9 @@ from podiumd.agents.native.driver import NativeDriver, Surroundings
 from podiumd.agents.native.kind import NativeSettings
 from podiumd.core.prompts.tools import ToolSpec
 from podiumd.core.run import commands as c
-from podiumd.core.run.loop_commands import LoopCommand
-from podiumd.core.run.loop_facts import Result, Words
-from podiumd.core.run.loop_state import LoopState
+from podiumd.core.run.native_loop_commands import LoopCommand
+from podiumd.core.run.native_loop_facts import Result, Words
+from podiumd.core.run.native_loop_state import LoopState
 from podiumd.drivers.base import TurnRequest
 from tests.core.builders import Play
 from tests.drivers.rig import Rig
@@ -34,7 +34,7 @@ def act(*actions: Mapping[str, Any]) -> str:
     return f"So.\n```json\n{json.dumps(list(actions))}\n```\n"
 
 
-class PlayedLedger:
+class PlayedJournal:
     """The record of the one turn of a run that is decided here."""
 
     words: tuple[Words, ...] = ()
@@ -64,7 +64,7 @@ class Bench:
 
     def __init__(self, root: Path, *replies: str | Mapping[str, Any], **settings: Any) -> None:
         self.rig = Rig(root)
-        self.ledger = PlayedLedger()
+        self.journal = PlayedJournal()
         script = root / "replies.json"
         whole = [{"text": one} if isinstance(one, str) else one for one in replies]
         script.write_text(json.dumps({"replies": whole}))
@@ -79,6 +79,6 @@ class Bench:
     def request(self, prompt: str = "go", **changes: Any) -> TurnRequest:
         """The one request of the turn; the next life of the daemon makes the same."""
         if self._request is None:
-            turn = self.ledger.play.turn.turn_id
-            self._request = self.rig.request(prompt, turn_id=turn, ledger=self.ledger, **changes)
+            turn = self.journal.play.turn.turn_id
+            self._request = self.rig.request(prompt, turn_id=turn, journal=self.journal, **changes)
         return self._request

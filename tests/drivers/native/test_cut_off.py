@@ -7,15 +7,15 @@ from pathlib import Path
 import pytest
 import trio
 
-from podiumd.core.run.loop_commands import ActionPlanned, LoopCommand
-from podiumd.core.run.loop_state import LoopState
+from podiumd.core.run.native_loop_commands import LoopCommand, PlanAction
+from podiumd.core.run.native_loop_state import LoopState
 from podiumd.drivers.base import ApprovalRequested, Decision, Turn, TurnEvent
-from tests.drivers.native.bench import ENDS, Bench, PlayedLedger, act
+from tests.drivers.native.bench import ENDS, Bench, PlayedJournal, act
 from tests.drivers.rig import ALLOW, answering, approvals, follow, play
 from tests.patience import HANG_SECONDS
 
 
-class CutLedger(PlayedLedger):
+class CutJournal(PlayedJournal):
     """Once the plan of a change is stored, nothing comes of it until the daemon is gone."""
 
     def __init__(self) -> None:
@@ -24,7 +24,7 @@ class CutLedger(PlayedLedger):
 
     async def record(self, command: LoopCommand) -> LoopState:
         loop = await super().record(command)
-        if isinstance(command, ActionPlanned) and not self.planned.is_set():
+        if isinstance(command, PlanAction) and not self.planned.is_set():
             self.planned.set()
             await trio.sleep_forever()
         return loop
@@ -32,11 +32,11 @@ class CutLedger(PlayedLedger):
 
 async def allowed_and_cut_off(bench: Bench) -> None:
     """Have the turn's action allowed, and the daemon gone before anything came of it."""
-    bench.ledger = ledger = CutLedger()
+    bench.journal = journal = CutJournal()
     with trio.fail_after(HANG_SECONDS):
         async with bench.driver.turn(bench.request()) as turn, trio.open_nursery() as nursery:
             nursery.start_soon(follow, turn, answering(ALLOW))
-            await ledger.planned.wait()
+            await journal.planned.wait()
             await turn.leave()
 
 

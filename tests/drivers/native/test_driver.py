@@ -20,9 +20,9 @@ from podiumd.agents.native.user_channel import UserChannel
 from podiumd.agents.native.work import failed_reply
 from podiumd.core.reply.actions import Action
 from podiumd.core.reply.model_message import Message
-from podiumd.core.run import loop_facts as lf
-from podiumd.core.run import loop_state as ls
-from podiumd.core.run.loop_facts import Words
+from podiumd.core.run import native_loop_facts as lf
+from podiumd.core.run import native_loop_state as ls
+from podiumd.core.run.native_loop_facts import Words
 from podiumd.drivers.base import ApprovalRequested, Decision, Output, PendingTurn, PromptState
 from podiumd.drivers.turn_channel import EVENTS_AHEAD
 from tests.drivers.native.bench import Bench, act
@@ -194,7 +194,7 @@ async def test_the_variable_that_holds_the_models_key_reaches_no_command(tmp_pat
 
     await play(bench.driver, bench.request())
 
-    (done,) = bench.ledger.results
+    (done,) = bench.journal.results
     assert "OTHER=seen\n" in done.output and "s3cret" not in done.output
 
 
@@ -291,5 +291,5 @@ async def test_what_is_shown_belongs_to_the_part_of_the_turn_that_goes_on() -> N
 async def test_nothing_is_shown_of_no_words() -> None:
     people = UserChannel("prompt", ())
     await people.show("text", "")
-    await people.phase("prompt", "started")
+    await people.progress("prompt", "started")
     assert await people.events.receive() == PromptState("prompt", "started")

@@ -49,7 +49,7 @@ async def test_what_a_hook_refuses_and_nobody_mends_ends_with_its_words(tmp_path
     assert report.texts[-1].startswith("Nothing was committed: created a.txt.\n")
     assert "ticket number missing" in report.texts[-1]
     assert ran.read_text().count("once") == 1
-    assert bench.ledger.loop.iterations == 3
+    assert bench.journal.loop.iterations == 3
 
 
 async def test_a_hook_that_refuses_whatever_is_tried_is_told_to_the_model_twice(
@@ -94,7 +94,7 @@ async def test_a_model_that_says_nothing_at_all_is_a_clear_error(tmp_path: Path)
 
     assert (report.kind, report.reason) == ("stopped", "orchestration-error")
     assert report.detail.startswith("the reply holds no text")
-    assert bench.ledger.loop.iterations == 3
+    assert bench.journal.loop.iterations == 3
 
 
 @pytest.mark.parametrize("certain", [True, False])
@@ -112,7 +112,7 @@ async def test_a_prompt_that_cannot_fit_is_refused_with_numbers_before_it_is_sen
     if not certain:
         assert report.kind == "done"
         return
-    assert (report.kind, bench.ledger.loop.iterations) == ("failed", 0)
+    assert (report.kind, bench.journal.loop.iterations) == ("failed", 0)
     assert "too long for the model 'scripted': with its 300,000 characters" in report.detail
     assert "takes in 16,000" in report.detail
     assert "Nothing was sent. Put what is long into a file" in report.detail

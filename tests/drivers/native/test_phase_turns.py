@@ -60,7 +60,7 @@ async def test_a_served_tool_is_called_and_its_answer_is_the_result(tmp_path: Pa
         ToolCalled("1:1", "save", {"key": "x"}),
         ToolCalled("2:0", "save", {"key": "goal", "value": "a shop"}),
     ]
-    assert [(one.action, one.success, one.message) for one in bench.ledger.results] == [
+    assert [(one.action, one.success, one.message) for one in bench.journal.results] == [
         ("save", True, "saved"),
         ("save", False, "no such key: x"),
         ("save", True, "saved"),
@@ -94,7 +94,7 @@ async def test_a_call_that_a_crash_cut_off_is_made_again_under_its_name(tmp_path
 
     assert calls(events) == calls(before) and calls(events)[0].call_id == "1:1"
     assert again.report.kind == "done"
-    assert [(one.action, one.message) for one in bench.ledger.results][1:] == [("save", "saved")]
+    assert [(one.action, one.message) for one in bench.journal.results][1:] == [("save", "saved")]
 
 
 @pytest.mark.parametrize(
@@ -115,13 +115,13 @@ async def test_only_what_the_phase_offers_is_told_and_done(
 
     await play(bench.driver, bench.request(tools=tools, served=(SAVE,)), serving(("saved", True)))
 
-    messages = {one.action: one.message for one in bench.ledger.results}
+    messages = {one.action: one.message for one in bench.journal.results}
     told = {n for n, m in messages.items() if m.startswith(f"unknown action type: {n}; there are ")}
     assert told == unknown
-    assert not any(one.critical for one in bench.ledger.results)
+    assert not any(one.critical for one in bench.journal.results)
     assert messages["save"] == "saved"
     assert (bench.rig.work / "a.txt").exists() is ("write_file" not in unknown)
-    settings = bench.ledger.loop.settings
+    settings = bench.journal.loop.settings
     assert settings is not None and settings.served == ("save",)
     assert set(settings.tools) & unknown == set()
 
@@ -180,7 +180,7 @@ async def test_hooks_are_heard_around_each_action_of_the_agents_own(tmp_path: Pa
     before, after = (e for e in events if isinstance(e, HookRaised) and e.tool == "write_file")
     assert before.input == after.input == {"path": "a.txt", "content": "x\n"}
     assert (before.output, after.output) == ("", "created a.txt, 2 bytes")
-    assert [one.success for one in bench.ledger.results] == [True] * 3
+    assert [one.success for one in bench.journal.results] == [True] * 3
 
 
 async def test_a_hooks_no_is_the_result_and_nobody_is_asked(tmp_path: Path) -> None:
@@ -192,7 +192,7 @@ async def test_a_hooks_no_is_the_result_and_nobody_is_asked(tmp_path: Path) -> N
     refusals = {"1:0/before-tool": "no shell", "2:0/before-tool": "not there"}
     turn, _ = await play(bench.driver, request, serving(refusals=refusals))
 
-    assert [one.message for one in bench.ledger.results] == [
+    assert [one.message for one in bench.journal.results] == [
         REFUSED_BY_HOOK.format("no shell"),
         REFUSED_BY_HOOK.format("not there"),
         "skipped: action 1 (write_file) failed",
@@ -211,7 +211,7 @@ async def test_what_a_hook_says_afterwards_goes_to_the_model_and_the_change_stay
         bench.driver, request, serving(refusals={"1:0/after-tool": "badly formatted"})
     )
 
-    (result,) = bench.ledger.results
+    (result,) = bench.journal.results
     assert not result.success
     assert result.message.endswith(OBJECTED_BY_HOOK.format("badly formatted"))
     assert turn.report.files == (("a.txt", "created"),)
@@ -232,7 +232,7 @@ async def test_a_hook_that_a_crash_cut_off_is_heard_again_and_nothing_is_done_tw
         _, events = await play(bench.driver, request, serving())
 
     assert hooks(events) == [f"1:0/{event}"]
-    (result,) = bench.ledger.results
+    (result,) = bench.journal.results
     assert result.success
     if event == "before-tool":
         assert (bench.rig.work / "log").read_text() == "x\n"
@@ -252,8 +252,8 @@ async def test_what_a_command_did_is_kept_when_the_turn_is_stopped_in_a_hook_aft
 
     turn, _ = await play(bench.driver, request, react)
 
-    (result,) = bench.ledger.results
-    assert result.success and bench.ledger.loop.files == (("b.txt", "created"),)
+    (result,) = bench.journal.results
+    assert result.success and bench.journal.loop.files == (("b.txt", "created"),)
     if stop == "leave":
         again, _ = await play(bench.driver, request, serving())
         assert again.report.kind == "done"

@@ -24,8 +24,8 @@ from podiumd.core.reply.action_args import TYPES, checked
 from podiumd.core.reply.actions import NAMES, Action, parse_reply
 from podiumd.core.reply.model_message import Message
 from podiumd.core.reply.patch import apply_patch
-from podiumd.core.run import loop_facts as lf
-from podiumd.core.run.loop_state import ActionState, LoopState
+from podiumd.core.run import native_loop_facts as lf
+from podiumd.core.run.native_loop_state import ActionState, LoopState
 from podiumd.tools.agent.edit import do_plan, plan_patch, read_text
 from podiumd.tools.agent.workspace import Workspace
 from tests.core.rounds import turn

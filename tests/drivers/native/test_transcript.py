@@ -14,8 +14,8 @@ from podiumd.agents.native.session_rows import INTERRUPTED, TurnRows
 from podiumd.agents.native.transcript import Row, RowAction, RowResult, SessionFile, read_rows
 from podiumd.core.prompts.context_window import PastTurn
 from podiumd.core.reply.actions import Action
-from podiumd.core.run import loop_facts as lf
-from podiumd.core.run import loop_state as ls
+from podiumd.core.run import native_loop_facts as lf
+from podiumd.core.run import native_loop_state as ls
 from podiumd.formats.native_session import ROLES, NativeSession
 from podiumd.formats.session import Cursor
 

@@ -13,9 +13,9 @@ from tests.gateway.agui.caller import asking, interrupts, resolved, stream, told
 from tests.gateway.agui.checked import custom, text_of
 from tests.gateway.routes.station import Station
 from tests.long import sampled
+from tests.runtime.conversations import Conversation, agree, begun, designing, talk
 from tests.runtime.fake_agent import done
 from tests.runtime.harness import Machine
-from tests.runtime.phases import Talk, agree, begun, designing, talk
 
 Json = dict[str, Any]
 
@@ -30,11 +30,11 @@ def states(events: list[Json]) -> list[Json]:
     return [event["snapshot"] for event in events if event["type"] == "STATE_SNAPSHOT"]
 
 
-async def talking(station: Station, machine: Machine) -> Talk:
+async def talking(station: Station, machine: Machine) -> Conversation:
     return await begun(station.daemon, talk(machine))
 
 
-async def asked(station: Station, found: Talk, **question: Any) -> list[Json]:
+async def asked(station: Station, found: Conversation, **question: Any) -> list[Json]:
     """What is told of a turn in which the agent asks something."""
     async with stream(station, asking(found.session_id, "A shop")) as one:
         turn = await found.turn()

@@ -17,7 +17,7 @@ from podiumd.drivers.base import (
     Decision,
     HookRaised,
     Output,
-    PromptPhase,
+    PromptProgress,
     PromptState,
     ToolCalled,
     TurnEvent,
@@ -47,7 +47,7 @@ DETAIL_CHARACTERS = 200
 RESULT_CHARACTERS = 2000
 
 
-_PROMPT_STATES: dict[str, PromptPhase] = {state: state for state in get_args(PromptPhase)}
+_PROMPT_STATES: dict[str, PromptProgress] = {state: state for state in get_args(PromptProgress)}
 
 
 class ClaudeDialect:

@@ -18,9 +18,9 @@ from podiumd.agents.native.user_channel import UserChannel
 from podiumd.core.decide import policy
 from podiumd.core.prompts.history import TELLING
 from podiumd.core.reply.actions import Action
-from podiumd.core.run import loop_commands as lc
-from podiumd.core.run import loop_facts as lf
-from podiumd.core.run import loop_state as ls
+from podiumd.core.run import native_loop_commands as lc
+from podiumd.core.run import native_loop_facts as lf
+from podiumd.core.run import native_loop_state as ls
 from podiumd.drivers.base import JournalClosed, ToolCalled, TurnJournal
 from podiumd.tools.agent.registry import Plan, Toolbox
 from podiumd.tools.agent.workspace import Found, Refused, Workspace
@@ -57,14 +57,14 @@ class Acting:
 
     def __init__(
         self,
-        ledger: TurnJournal,
+        journal: TurnJournal,
         people: UserChannel,
         toolbox: Toolbox,
         workspace: Workspace,
         rules: Rules,
         warning: str = "",
     ) -> None:
-        self._ledger = ledger
+        self._journal = journal
         self._people = people
         self._toolbox = toolbox
         self._workspace = workspace
@@ -77,7 +77,7 @@ class Acting:
 
         Raises ``JournalClosed``.
         """
-        loop = self._ledger.loop
+        loop = self._journal.loop
         assert loop.present is not None and loop.settings is not None
         state = loop.present.actions[index]
         if state.action.name in loop.settings.served:
@@ -106,7 +106,7 @@ class Acting:
 
     def _use(self, index: int) -> str:
         """Return the name of an action within its turn, the same in each life of the daemon."""
-        return f"{self._ledger.loop.iterations}:{index}"
+        return f"{self._journal.loop.iterations}:{index}"
 
     def _was_allowed(self, begun: lf.ActionIntended | None, plan: Plan) -> bool:
         """Return whether this very change was allowed before the crash, or has been since.
@@ -140,12 +140,12 @@ class Acting:
             if decision.rule:
                 self._rules.always(decision.rule)
             return True
-        await self._ledger.record(lc.ActionRefused(index=index, note=decision.note))
+        await self._journal.record(lc.RefuseAction(index=index, note=decision.note))
         return False
 
     async def _do(self, index: int, action: Action, plan: Plan) -> None:
         if plan.risk != "read":
-            await self._ledger.record(lc.ActionPlanned(index=index, changes=plan.changes))
+            await self._journal.record(lc.PlanAction(index=index, changes=plan.changes))
         streamed = plan.command is not None
         done = await plan.perform(self._people.stream if streamed else None)
         failpoint("action.after-do")
@@ -155,9 +155,9 @@ class Acting:
             # The turn is stopped while a hook has the word. The result of a command is known now
             # and never again; a file can be looked at.
             if streamed:
-                over = lc.ActionOver(index=index, result=done.result, changes=done.changes)
+                over = lc.ReportActionEnd(index=index, result=done.result, changes=done.changes)
                 with trio.move_on_after(NOTE_SECONDS, shield=True), suppress(JournalClosed):
-                    await self._ledger.record(over)
+                    await self._journal.record(over)
             raise
         await self._over(index, result, done.changes, shown=streamed)
 
@@ -182,8 +182,8 @@ class Acting:
         alone: bool = False,
     ) -> None:
         """Store an end, and show it; ``shown``: but for the output, which people have seen."""
-        over = lc.ActionOver(index=index, result=result, changes=changes, alone=alone)
-        await self._ledger.record(over)
+        over = lc.ReportActionEnd(index=index, result=result, changes=changes, alone=alone)
+        await self._journal.record(over)
         await self._people.show("tool_result", outcome(result, output=not shown))
 
     # -- after a crash -----------------------------------------------------------------------------
@@ -217,8 +217,8 @@ class Acting:
 
     async def note_cut_off(self) -> None:
         """After an interrupt: a change of a file that was made all the same is stored as made."""
-        due = self._ledger.loop.next
-        present = self._ledger.loop.present
+        due = self._journal.loop.next
+        present = self._journal.loop.present
         if not isinstance(due, ls.Act) or present is None:
             return
         begun = present.actions[due.index].intended
@@ -227,8 +227,8 @@ class Acting:
         (change,) = begun.changes
         if await trio.to_thread.run_sync(self._look, change) == "planned":
             result = lf.Result(action=begun.action, success=True, message=f"{change.path}: done")
-            over = lc.ActionOver(index=due.index, result=result, changes=begun.changes)
-            await self._ledger.record(over)
+            over = lc.ReportActionEnd(index=due.index, result=result, changes=begun.changes)
+            await self._journal.record(over)
 
     def _look(self, change: lf.FileChange) -> Found:
         return self._workspace.look(change.path, before=change.before, planned=change.after)

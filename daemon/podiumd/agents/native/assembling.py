@@ -24,7 +24,7 @@ from podiumd.agents.native.user_channel import UserChannel
 from podiumd.agents.native.work import Work
 from podiumd.core.decide.policy import Mode
 from podiumd.core.prompts.tools import ToolSpec
-from podiumd.core.run import loop_facts as lf
+from podiumd.core.run import native_loop_facts as lf
 from podiumd.drivers.base import TurnJournal, TurnRequest
 from podiumd.tools.agent.registry import Toolbox, ToolContext
 from podiumd.tools.agent.tool import Tool
@@ -60,7 +60,7 @@ class Workshop(msgspec.Struct, frozen=True):
 
 async def assemble(
     request: TurnRequest,
-    ledger: TurnJournal,
+    journal: TurnJournal,
     people: UserChannel,
     session: SessionFile,
     shop: Workshop,
@@ -92,11 +92,11 @@ async def assemble(
     )
     return Work(
         request,
-        ledger,
+        journal,
         people,
         session,
         Acting(
-            ledger,
+            journal,
             people,
             toolbox,
             context.workspace,

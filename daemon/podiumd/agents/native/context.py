@@ -9,7 +9,7 @@ import trio
 from podiumd.core.prompts.context_window import Composed, FileNow, Material, PastTurn, compose
 from podiumd.core.prompts.history import Seen, outdated
 from podiumd.core.prompts.kept_texts import KeptTexts
-from podiumd.core.run.loop_state import LoopState
+from podiumd.core.run.native_loop_state import LoopState
 from podiumd.tools.agent.edit import read_text
 from podiumd.tools.agent.workspace import Refused, Workspace
 

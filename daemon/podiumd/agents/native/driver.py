@@ -25,7 +25,7 @@ from podiumd.agents.native.turn import NativeTurn
 from podiumd.agents.native.user_channel import UserChannel
 from podiumd.core.analysis.check_agents import Capabilities
 from podiumd.core.reply.report import TurnReport
-from podiumd.core.run.loop_state import LoopState
+from podiumd.core.run.native_loop_state import LoopState
 from podiumd.drivers.base import PendingTurn, TurnRequest, TurnStatus
 from podiumd.drivers.in_process_turn import played
 from podiumd.tools.agent.workspace import Refused
@@ -100,9 +100,9 @@ class NativeDriver:
 
     async def _made(self, request: TurnRequest, session: SessionFile) -> NativeTurn:
         here = self._surroundings
-        ledger = request.ledger
-        assert ledger is not None, "the runtime gives every turn a ledger"
-        people = UserChannel(request.prompt_uuid, ledger.words, request.hooks)
+        journal = request.journal
+        assert journal is not None, "the runtime gives every turn a journal"
+        people = UserChannel(request.prompt_uuid, journal.words, request.hooks)
         closed = (here.state, *here.closed)
         workshop = Workshop(
             here.settings(),
@@ -114,7 +114,7 @@ class NativeDriver:
             here.agent,
         )
         try:
-            work = await assemble(request, ledger, people, session, workshop)
+            work = await assemble(request, journal, people, session, workshop)
         except Refused as refused:
             refuse = partial(_refused, str(refused))
             return NativeTurn(people, refuse, refuse)

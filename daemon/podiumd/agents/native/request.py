@@ -14,7 +14,7 @@ from podiumd.core.prompts.context_window import (
     prompt_tokens,
 )
 from podiumd.core.prompts.kept_texts import KeptTexts
-from podiumd.core.run.loop_state import LoopState
+from podiumd.core.run.native_loop_state import LoopState
 from podiumd.core.sizes import size_of
 from podiumd.tools.agent.workspace import Workspace
 

@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from podiumd.agents.native.transcript import Row, RowAction, RowResult
 from podiumd.core.ids import derive
 from podiumd.core.reply.actions import parse_reply
-from podiumd.core.run import loop_facts as lf
-from podiumd.core.run import loop_state as ls
+from podiumd.core.run import native_loop_facts as lf
+from podiumd.core.run import native_loop_state as ls
 
 INTERRUPTED = "interrupted: the turn was stopped before this action came to its end"
 _NOT_RUN = "Nothing of this reply was done: {}"

@@ -8,7 +8,7 @@ import trio
 
 from podiumd.agents.native.user_channel import UserChannel
 from podiumd.core.reply.report import TurnReport
-from podiumd.core.run.loop_facts import Words
+from podiumd.core.run.native_loop_facts import Words
 from podiumd.drivers.base import JournalClosed
 from podiumd.drivers.in_process_turn import InProcessTurn
 from podiumd.tools.failpoints import failpoint

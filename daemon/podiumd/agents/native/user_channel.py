@@ -9,14 +9,14 @@ from typing import Any
 
 import trio
 
-from podiumd.core.run.loop_facts import Words
+from podiumd.core.run.native_loop_facts import Words
 from podiumd.drivers.base import (
     ApprovalRequested,
     Decision,
     HookPoint,
     Output,
     OutputKind,
-    PromptPhase,
+    PromptProgress,
     PromptState,
 )
 from podiumd.drivers.turn_channel import TurnChannel
@@ -53,9 +53,9 @@ class UserChannel(TurnChannel):
         with suppress(trio.WouldBlock, trio.BrokenResourceError, trio.ClosedResourceError):
             self._send.send_nowait(Output(self._prompt_uuid, "tool_result", delta, self.part))
 
-    async def phase(self, uuid: str, phase: PromptPhase) -> None:
+    async def progress(self, uuid: str, progress: PromptProgress) -> None:
         """Report the phase of a prompt, or of words."""
-        await self.tell(PromptState(uuid, phase))
+        await self.tell(PromptState(uuid, progress))
 
     def end(self) -> None:
         """End the channel: nothing more is reported, asked or received."""

@@ -29,9 +29,9 @@ from podiumd.agents.native.transcript import Row, SessionFile
 from podiumd.agents.native.user_channel import UserChannel
 from podiumd.core.reply.report import EndKind, TurnReport
 from podiumd.core.reply.visible_text import Speaking
-from podiumd.core.run import loop_commands as lc
-from podiumd.core.run import loop_facts as lf
-from podiumd.core.run import loop_state as ls
+from podiumd.core.run import native_loop_commands as lc
+from podiumd.core.run import native_loop_facts as lf
+from podiumd.core.run import native_loop_state as ls
 from podiumd.core.times import wire_time
 from podiumd.drivers.base import JournalClosed, TurnJournal, TurnRequest
 from podiumd.tools.agent.registry import Toolbox
@@ -69,7 +69,7 @@ class Work:
     def __init__(
         self,
         request: TurnRequest,
-        ledger: TurnJournal,
+        journal: TurnJournal,
         people: UserChannel,
         session: SessionFile,
         acting: Acting,
@@ -79,7 +79,7 @@ class Work:
         open_model: Callable[[Tell], AbstractAsyncContextManager[Model]],
     ) -> None:
         self._request = request
-        self._ledger = ledger
+        self._journal = journal
         self._people = people
         self._session = session
         self._acting = acting
@@ -101,7 +101,7 @@ class Work:
 
     async def run(self) -> TurnReport:
         """Do the turn to its end. Raises ``JournalClosed`` where it is over without us."""
-        await self._people.phase(self._request.prompt_uuid, "started")
+        await self._people.progress(self._request.prompt_uuid, "started")
         async with AsyncExitStack() as stack:
             try:
                 ending = await self._steps(stack)
@@ -112,7 +112,7 @@ class Work:
         await self._close(words)
         report = self._report(ending, words)
         for uuid in (self._request.prompt_uuid, *self._people.taken):
-            await self._people.phase(uuid, "completed" if report.kind == "done" else "cancelled")
+            await self._people.progress(uuid, "completed" if report.kind == "done" else "cancelled")
         return report
 
     async def wind_up(self) -> TurnReport:
@@ -127,15 +127,15 @@ class Work:
     async def _steps(self, stack: AsyncExitStack) -> lf.LoopEnded:
         while True:
             await trio.lowlevel.checkpoint()
-            loop = self._ledger.loop
+            loop = self._journal.loop
             clean = loop.ending is None or loop.ending.kind == "done"
             if clean and not isinstance(loop.next, ls.Begin | ls.Act):
                 await self._hear()
-            self._people.part = self._ledger.loop.part
-            match self._ledger.loop.next:
+            self._people.part = self._journal.loop.part
+            match self._journal.loop.next:
                 case ls.Begin():
                     await self._warn()
-                    await self._ledger.record(lc.Begin(settings=self._settings))
+                    await self._journal.record(lc.Begin(settings=self._settings))
                 case ls.Ask():
                     await self._ask(stack)
                 case ls.Act(index):
@@ -157,17 +157,17 @@ class Work:
         waiting = self._people.waiting
         if not waiting:
             return
-        loop = await self._ledger.record(lc.Steered(words=waiting))
+        loop = await self._journal.record(lc.AddWords(words=waiting))
         told = {words.uuid for words in loop.words}
         for words in waiting:
             self._people.settle(words, taken=words.uuid in told)
             if words.uuid in told:
-                await self._people.phase(words.uuid, "started")
+                await self._people.progress(words.uuid, "started")
 
     # -- asking ------------------------------------------------------------------------------------
 
     async def _ask(self, stack: AsyncExitStack) -> None:
-        loop = self._ledger.loop
+        loop = self._journal.loop
         await self._write(self._rows.of(loop, _now(), since=self._written), durable=False)
         self._written = len(loop.rounds)
         try:
@@ -175,18 +175,18 @@ class Work:
                 self._model = await stack.enter_async_context(self._open_model(self._hear_model))
             reply = await self._reply(self._model)
         except ModelError as error:
-            await self._ledger.record(failed_reply(error))
+            await self._journal.record(failed_reply(error))
             return
         await self._people.show("text", self._speaking.end())
         if reply.stop == "refused" and not reply.text.strip():
-            failed = lc.ReplyFailed(
+            failed = lc.ReportReplyFailure(
                 kind="api_error", detail="the model refused to answer", cost_usd=reply.cost_usd
             )
-            await self._ledger.record(failed)
+            await self._journal.record(failed)
             return
         failpoint("reply.before-received")
-        await self._ledger.record(
-            lc.ReplySeen(
+        await self._journal.record(
+            lc.ReportReply(
                 text=reply.text,
                 stop="other" if reply.stop == "refused" else reply.stop,
                 model=reply.model,
@@ -209,7 +209,7 @@ class Work:
         return await self._listened(model, window)
 
     async def _listened(self, model: Model, window: int | None) -> ModelReply:
-        composed = await self._asking.compose(model, self._ledger.loop, window)
+        composed = await self._asking.compose(model, self._journal.loop, window)
         too_large = self._asking.too_large(model, composed)
         if too_large:
             raise ModelError("setup", too_large)
@@ -241,7 +241,7 @@ class Work:
     async def _commit(self, checkpoint: bool) -> None:
         failpoint("commit.before-make")
         await self._people.show("status", "committing")
-        loop = self._ledger.loop
+        loop = self._journal.loop
         made = await self._toolbox.commit(
             loop.changes,
             run_id=self._request.run_id,
@@ -249,8 +249,8 @@ class Work:
             earlier=self._earlier(loop),
         )
         failpoint("commit.after-make")
-        over = lc.CommitOver(state=made.state, sha=made.sha, detail=made.detail)
-        await self._ledger.record(over)
+        over = lc.ReportCommitEnd(state=made.state, sha=made.sha, detail=made.detail)
+        await self._journal.record(over)
 
     def _earlier(self, loop: ls.LoopState) -> Earlier | None:
         since = loop.settings.since if loop.settings is not None and loop.takes_earlier else None
@@ -264,17 +264,17 @@ class Work:
         return self._report(ending, words)
 
     def _closing_words(self) -> str:
-        return closing_words(self._ledger.loop, self._request.commits)
+        return closing_words(self._journal.loop, self._request.commits)
 
     async def _close(self, words: str) -> None:
         """Write the last rows of the turn."""
         at = _now()
-        rows = self._rows.of(self._ledger.loop, at, since=self._written, over=True)
+        rows = self._rows.of(self._journal.loop, at, since=self._written, over=True)
         rows += [self._rows.notice(words, at)] if words else []
         await self._write(rows, durable=True)
 
     def _report(self, ending: lf.LoopEnded, words: str) -> TurnReport:
-        loop = self._ledger.loop
+        loop = self._journal.loop
         texts = tuple(filter(None, (*map(said, loop.rounds), summary(loop))))
         if loop.commit is not None and loop.commit.state == "failed":
             texts = (words, *texts)  # before all else: the work reported as done is in no commit
@@ -342,21 +342,21 @@ def summary(loop: ls.LoopState) -> str:
     return next((text for text in found if isinstance(text, str)), "")
 
 
-def failed_reply(error: ModelError) -> lc.ReplyFailed:
+def failed_reply(error: ModelError) -> lc.ReportReplyFailure:
     """Build the end of a turn that cannot reach its model.
 
     Where the server gives a time to come back, the run waits until then.
     """
     if error.kind == "rate" and error.retry_after is not None:
         until = datetime.now(UTC) + timedelta(seconds=error.retry_after)
-        return lc.ReplyFailed(
+        return lc.ReportReplyFailure(
             kind="usage_limit",
             detail=str(error),
             api_status=error.status,
             resets_at=wire_time(until),
             cost_usd=error.cost_usd,
         )
-    return lc.ReplyFailed(
+    return lc.ReportReplyFailure(
         kind="failed" if error.kind in ("setup", "auth") else "api_error",
         detail=str(error),
         api_status=error.status,

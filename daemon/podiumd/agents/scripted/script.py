@@ -149,9 +149,9 @@ def parse_script(data: object, name: str, lines: TomlLines | None = None) -> Scr
     return script
 
 
-def _path(complaint: str) -> tuple[str | int, ...]:
-    """Parse the place that a complaint about data names."""
-    place, unknown = _PLACE.search(complaint), _UNKNOWN.search(complaint)
+def _path(problem: str) -> tuple[str | int, ...]:
+    """Parse the place that a problem with data names."""
+    place, unknown = _PLACE.search(problem), _UNKNOWN.search(problem)
     parts = _PART.findall(place.group(1)) if place else []
     path = tuple(name or int(index) for name, index in parts)
     return (*path, unknown.group(1)) if unknown else path

@@ -7,7 +7,7 @@ from typing import Literal
 
 import msgspec
 
-from podiumd.core.analysis.rehearse_conversation import PhasePlay, play_phase
+from podiumd.core.analysis.rehearse_conversation import PhasePlay, play_conversation
 from podiumd.core.analysis.walk import SAID, SimulationError, Walk
 from podiumd.core.recipe.exits import Exit
 from podiumd.core.recipe.model import Recipe
@@ -65,7 +65,7 @@ def play_step(recipe: Recipe, name: str, replies: Sequence[str]) -> StepPlay | P
     walk = Walk(replace(recipe, initial=name, steps={**recipe.steps, name: alone}))
     walk.proceed()
     if step.kind == "talk":
-        return play_phase(walk, replies)
+        return play_conversation(walk, replies)
     used = 0
     while used < len(replies) and walk.state.exit is None and not walk.hops:
         walk.proceed()

@@ -62,7 +62,7 @@ class PhasePlay(msgspec.Struct, frozen=True):
     waits: bool
 
 
-def play_phase(walk: Walk, script: Sequence[str]) -> PhasePlay:
+def play_conversation(walk: Walk, script: Sequence[str]) -> PhasePlay:
     """Play a script in the phase that ``walk`` has just entered; its hooks let all pass.
 
     Where the agent replies though no person has written, a message of the person is assumed.

@@ -38,7 +38,7 @@ def first_move(state: RunState, step: Step) -> f.Move | None:
 
 def entered(d: Decision) -> None:
     """Let a phase wait that was entered without a question, where nothing is to be sent."""
-    if d.state.in_talk and d.state.next is None:
+    if d.state.in_conversation and d.state.next is None:
         _idle(d)
 
 
@@ -68,14 +68,14 @@ def say(d: Decision, command: c.Say) -> None:
         raise c.CommandRefused("invalid", "There is nothing in this message.", parameter="text")
     decision.require_room(state)
     for question in state.open_questions:
-        if question.of_phase:
+        if question.ends_turn:
             text = _answered_by_the_way(d, question, command)
     _receive(d, command.uuid, text, command.by)
     turn = state.turn
     if turn is not None and not state.stopping and turn.asked is None:
         d.emit(f.SteerIntended(uuid=command.uuid, text=text, turn_id=turn.intent.turn_id))
     pausing = state.stop is not None and state.stop.how == "pause"
-    if state.in_talk and (state.paused or pausing):
+    if state.in_conversation and (state.paused or pausing):
         d.emit(f.RunResumed(why="message"))
 
 

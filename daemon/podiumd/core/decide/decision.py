@@ -14,7 +14,7 @@ from podiumd.core.ids import derive
 from podiumd.core.recipe.exits import Exit, classify
 from podiumd.core.run import commands as c
 from podiumd.core.run import facts as f
-from podiumd.core.run import questions as phase_ask
+from podiumd.core.run import questions
 from podiumd.core.run import tree_facts as tf
 from podiumd.core.run.fold import evolve
 from podiumd.core.run.state import Question, RunState
@@ -173,12 +173,12 @@ def checked_answer(state: RunState, command: c.Answer) -> tuple[Question, str]:
             id=question.question_id,
             by=question.by,
         )
-    answer = phase_ask.checked(question, command.answer)
+    answer = questions.checked(question, command.answer)
     if answer is None:
         raise c.CommandRefused(
             "invalid",
             f"'{command.answer[:80]}' is no answer to this question; expected one of: "
-            f"{', '.join(phase_ask.expected(question))}.",
+            f"{', '.join(questions.expected(question))}.",
             parameter="answer",
         )
     return question, answer
@@ -227,7 +227,7 @@ def hold(d: Decision) -> None:
     stop = d.state.stop
     if stop is not None and stop.how in ("pause", "interrupt"):
         d.emit(f.RunPaused(why="requested" if stop.how == "pause" else "interrupted"))
-        if d.state.in_talk and any(words.late for words in d.state.steers):
+        if d.state.in_conversation and any(words.late for words in d.state.steers):
             d.emit(f.RunResumed(why="message"))
 
 

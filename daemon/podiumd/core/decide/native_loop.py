@@ -1,8 +1,8 @@
 """Decide what follows within one turn of the native agent. Pure.
 
 This is the second decider, nested under the active turn of a run: a driver reports what happened
-(``core.run.loop_commands``), facts follow, and the turn's ``LoopState.next`` says what is to be
-done then. What does not fit the state changes nothing.
+(``core.run.native_loop_commands``), facts follow, and the turn's ``LoopState.next`` says what is to
+be done then. What does not fit the state changes nothing.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from podiumd.core.reply.action_args import checked, unknown
 from podiumd.core.reply.actions import Action, parse_reply
 from podiumd.core.run import commands as c
 from podiumd.core.run import facts as f
-from podiumd.core.run import loop_commands as lc
-from podiumd.core.run import loop_facts as lf
-from podiumd.core.run import loop_state as ls
+from podiumd.core.run import native_loop_commands as lc
+from podiumd.core.run import native_loop_facts as lf
+from podiumd.core.run import native_loop_state as ls
 
 MAX_INVALID = 3
 """Replies in a row that cannot be read, before the turn ends."""
@@ -38,21 +38,21 @@ def step(d: Decision, command: c.LoopStep) -> None:
     no_longer_asked(d)  # while it waits for a person's answer it does nothing else
     loop, happened = _Loop(d, command.turn_id), command.step
     match happened:
-        case lc.ActionPlanned():
+        case lc.PlanAction():
             _planned(loop, happened)
-        case lc.ActionOver():
+        case lc.ReportActionEnd():
             _action_over(loop, happened)
-        case lc.ReplySeen():
+        case lc.ReportReply():
             _reply_seen(loop, happened)
         case lc.Begin():
             _begin(loop, happened)
-        case lc.Steered():
+        case lc.AddWords():
             _steered(loop, happened)
-        case lc.ActionRefused():
+        case lc.RefuseAction():
             _refused(loop, happened)
-        case lc.ReplyFailed():
+        case lc.ReportReplyFailure():
             _reply_failed(loop, happened)
-        case lc.CommitOver():
+        case lc.ReportCommitEnd():
             _commit_over(loop, happened)
         case _:
             assert_never(happened)
@@ -109,7 +109,7 @@ def _begin(loop: _Loop, command: lc.Begin) -> None:
         loop.emit(lf.LoopStarted(turn_id=loop.turn_id, settings=command.settings))
 
 
-def _reply_seen(loop: _Loop, command: lc.ReplySeen) -> None:
+def _reply_seen(loop: _Loop, command: lc.ReportReply) -> None:
     if loop.state.next != ls.Ask():
         return
     text = command.text.encode("utf-8", "replace").decode()  # facts are UTF-8, half characters not
@@ -242,7 +242,7 @@ def _kept(text: str) -> str:
     return f"{text[:TEXT_LIMIT]}\n... ({len(text) - TEXT_LIMIT} more characters)"
 
 
-def _steered(loop: _Loop, command: lc.Steered) -> None:
+def _steered(loop: _Loop, command: lc.AddWords) -> None:
     state, settings = loop.state, loop.state.settings
     told = {words.uuid for words in state.words}
     new = tuple(words for words in command.words if words.uuid not in told)
@@ -252,7 +252,7 @@ def _steered(loop: _Loop, command: lc.Steered) -> None:
         loop.emit(lf.WordsAdded(turn_id=loop.turn_id, words=new))
 
 
-def _reply_failed(loop: _Loop, command: lc.ReplyFailed) -> None:
+def _reply_failed(loop: _Loop, command: lc.ReportReplyFailure) -> None:
     if loop.state.next == ls.Ask():
         loop.emit(
             lf.LoopEnded(
@@ -266,7 +266,7 @@ def _reply_failed(loop: _Loop, command: lc.ReplyFailed) -> None:
         )
 
 
-def _planned(loop: _Loop, command: lc.ActionPlanned) -> None:
+def _planned(loop: _Loop, command: lc.PlanAction) -> None:
     if loop.state.next != ls.Act(command.index):
         return
     intended = lf.ActionIntended(
@@ -280,7 +280,7 @@ def _planned(loop: _Loop, command: lc.ActionPlanned) -> None:
         loop.emit(intended)
 
 
-def _action_over(loop: _Loop, command: lc.ActionOver) -> None:
+def _action_over(loop: _Loop, command: lc.ReportActionEnd) -> None:
     if loop.state.next == ls.Act(command.index):
         _over(loop, command.index, command.result, command.changes, alone=command.alone)
         if loop.state.asked:
@@ -290,7 +290,7 @@ def _action_over(loop: _Loop, command: lc.ActionOver) -> None:
             _go_on(loop)
 
 
-def _refused(loop: _Loop, command: lc.ActionRefused) -> None:
+def _refused(loop: _Loop, command: lc.RefuseAction) -> None:
     if loop.state.next != ls.Act(command.index):
         return
     action = _action(loop, command.index)
@@ -306,7 +306,7 @@ def _refused(loop: _Loop, command: lc.ActionRefused) -> None:
         _go_on(loop)
 
 
-def _commit_over(loop: _Loop, command: lc.CommitOver) -> None:
+def _commit_over(loop: _Loop, command: lc.ReportCommitEnd) -> None:
     if not isinstance(loop.state.next, ls.Commit):
         return
     loop.emit(

@@ -58,7 +58,7 @@ def _intent(d: Decision, move: f.Move, seen: c.Proceed) -> f.TurnIntended | None
     own_agent = step.agent or state.start.agent
     agent = state.start.agent_override or own_agent
     native = agent == own_agent  # a model's name means nothing to another agent
-    anew = seen.gone and state.in_talk
+    anew = seen.gone and state.in_conversation
     outcomes = step.allowed_outcomes if step.kind == "turn" and state.step is not None else ()
     # A person's own prompt, and what opens a phase, go out as they are; words wait for the next.
     waiting = state.messages if move.purpose not in ("prompt", "opening") else ()
@@ -115,7 +115,7 @@ def _prompt(
     gone: bool,
 ) -> str:
     """Compose the whole prompt; empty where there is nothing to say."""
-    if state.in_talk:
+    if state.in_conversation:
         return conversation_prompts.prompt(state, move, step, words, gone=gone)
     body = _body(state, move, step, outcomes)
     return prompts.compose(body, words, outcomes) if body else ""
@@ -145,7 +145,7 @@ def over(d: Decision, command: c.ReportTurnEnd) -> None:
     for steer in d.state.steers:
         if steer.uuid in command.delivered:
             d.emit(f.EffectEnded(effect=f"steer:{steer.uuid}", state="delivered"))
-    settled = d.state.in_talk and conversation.is_over(turn, report)
+    settled = d.state.in_conversation and conversation.is_over(turn, report)
     d.emit(
         f.TurnEnded(
             turn_id=command.turn_id,

@@ -11,8 +11,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final, assert_never
 
-from podiumd.core.decide import approvals, decision, edges, limits, native_loop, plain_steps, turns
-from podiumd.core.decide import conversation as talk
+from podiumd.core.decide import (
+    approvals,
+    conversation,
+    decision,
+    edges,
+    limits,
+    native_loop,
+    plain_steps,
+    turns,
+)
 from podiumd.core.decide.decision import Decision
 from podiumd.core.decide.machine import LIVE, NEXT, NO_RULES, Rule
 from podiumd.core.ids import derive
@@ -167,7 +175,7 @@ def _enter(d: Decision, move: f.Move, seen: c.Proceed) -> None:
     elif step.gate is not None:
         d.ask("gate", prompts.fill(d.state, step.gate), about="step")
     else:
-        talk.entered(d)
+        conversation.entered(d)
 
 
 def _session_for(d: Decision, name: str, step: Step) -> tuple[str, str | None]:
@@ -274,8 +282,8 @@ def _worktree_over(d: Decision, command: c.ReportEffectEnd) -> None:
 
 def _answer(d: Decision, command: c.Answer) -> None:
     question, answer = decision.checked_answer(d.state, command)
-    if question.of_phase:
-        talk.answered(d, question, answer, command)
+    if question.ends_turn:
+        conversation.answered(d, question, answer, command)
         return
     match question.kind:
         case "approval" | "ask":
@@ -297,7 +305,7 @@ def _gate_answered(d: Decision, question: Question, command: c.Answer) -> None:
         plain_steps.chosen(d, step, command)
         return
     if command.answer == "yes":
-        talk.entered(d)
+        conversation.entered(d)
         return
     if step is None:  # the tree was dirty, nothing has begun
         recipe = d.state.recipe
@@ -338,7 +346,7 @@ def _after_recovery(state: RunState, question: Question, answer: str) -> f.Move 
         or state.turn is not None
         or (move is not None and move.kind != "turn")
         # In a conversation nothing, or something that no turn has tried yet, is next.
-        or (state.in_talk and (move is None or move.purpose in ("opening", "say", "retry")))
+        or (state.in_conversation and (move is None or move.purpose in ("opening", "say", "retry")))
     ):
         return None
     if answer == "retry":
@@ -371,13 +379,15 @@ def _ask_recovery(d: Decision, command: c.AskRecovery) -> None:
 
 def _steer(d: Decision, command: c.Steer) -> None:
     """Send words to the running turn; in a conversation they are a message like any other."""
-    if d.state.in_talk:
-        talk.say(d, c.Say(at=command.at, mono=command.mono, uuid=command.uuid, text=command.text))
+    if d.state.in_conversation:
+        conversation.say(
+            d, c.Say(at=command.at, mono=command.mono, uuid=command.uuid, text=command.text)
+        )
     else:
         decision.steer(d, command)
 
 
-def _fault(d: Decision, command: c.Fault) -> None:
+def _fault(d: Decision, command: c.ReportFault) -> None:
     d.end(classify("internal-error"), detail=command.detail)
 
 
@@ -418,7 +428,7 @@ MACHINE: Final = (
     )
     .on(c.ReportTurnStart, Rule("in-turn", _turn_started))
     .on(c.LoopStep, Rule("in-turn", native_loop.step))
-    .on(c.ReportToolCall, Rule("in-turn", talk.tool_called))
+    .on(c.ReportToolCall, Rule("in-turn", conversation.tool_called))
     .on(c.ReportApproval, Rule("in-turn", approvals.approval))
     .on(c.ReportApprovalGone, Rule("in-turn", _approval_gone))
     .on(c.ReportAskerGone, Rule("in-turn", approvals.asker_gone))
@@ -434,7 +444,7 @@ MACHINE: Final = (
     .on(c.ReportCommandEnd, Rule("run", plain_steps.command_over, to=("look", "enter", "ended")))
     .on(
         c.ReportHookEnd,
-        Rule("hook", talk.hook_over, to=("turn", "look", "enter", "waiting", "ended")),
+        Rule("hook", conversation.hook_over, to=("turn", "look", "enter", "waiting", "ended")),
     )
     .on(
         c.ReportEffectEnd,
@@ -451,8 +461,8 @@ MACHINE: Final = (
     )
     .on(
         c.Say,
-        Rule("waiting", talk.say, to=("turn",)),
-        Rule((*NEXT, "in-turn"), talk.say),
+        Rule("waiting", conversation.say, to=("turn",)),
+        Rule((*NEXT, "in-turn"), conversation.say),
         Rule("ended", _words_too_late),
     )
     .on(
@@ -487,7 +497,7 @@ MACHINE: Final = (
         Rule("in-turn", decision.cancel),
         Rule("ended", _too_late),
     )
-    .on(c.Fault, Rule(LIVE, _fault, to=("ended",)))
+    .on(c.ReportFault, Rule(LIVE, _fault, to=("ended",)))
 )
 """Effect of each command wherever a run is.
 

@@ -18,7 +18,7 @@ import msgspec
 from podiumd.core.prompts.history import NOTHING, LastLines, said_after, shortened, words_of
 from podiumd.core.prompts.kept_texts import A_MESSAGE, KeptTexts
 from podiumd.core.reply.model_message import Message
-from podiumd.core.run.loop_state import LoopState
+from podiumd.core.run.native_loop_state import LoopState
 from podiumd.core.sizes import size_of, sums
 from podiumd.core.structs import replace
 

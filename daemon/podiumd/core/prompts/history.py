@@ -12,8 +12,8 @@ from typing import Final, NamedTuple
 import msgspec
 
 from podiumd.core.reply.actions import Action, parse_reply
-from podiumd.core.run import loop_facts as lf
-from podiumd.core.run.loop_state import ActionState, LoopState, Round
+from podiumd.core.run import native_loop_facts as lf
+from podiumd.core.run.native_loop_state import ActionState, LoopState, Round
 from podiumd.core.sizes import size_of, sums
 
 NOTHING: Final = "(nothing)"

@@ -24,7 +24,7 @@ from podiumd.core.prompts.history import (
     working_set,
 )
 from podiumd.core.reply.model_message import Message
-from podiumd.core.run.loop_state import LoopState, Round
+from podiumd.core.run.native_loop_state import LoopState, Round
 from podiumd.core.sizes import size_of
 
 A_MESSAGE: Final = 16

@@ -47,7 +47,7 @@ def check_rules(recipe: Recipe, notes: Notes, source: PromptSource) -> None:
             _check_edge(("steps", name, "on", outcome), edge, recipe, notes)
         _check_variables(name, step, known, notes, source)
         if step.kind == "talk":
-            _check_talk(("steps", name), step, recipe, notes)
+            _check_conversation(("steps", name), step, recipe, notes)
 
 
 def _check_outcomes(name: str, step: Step, notes: Notes) -> None:
@@ -100,7 +100,7 @@ def _dead(name: str, outcome: str, possible: set[str]) -> str:
     return f"{never}; {nearest(outcome, sorted(possible))}. Declare it or remove the edge"
 
 
-def _check_talk(path: Path, step: Step, recipe: Recipe, notes: Notes) -> None:
+def _check_conversation(path: Path, step: Step, recipe: Recipe, notes: Notes) -> None:
     """Check that a phase can be left by its own tools, and that its hooks exist."""
     if step.final and step.auto:
         message = "nothing leads on from this phase, so it cannot go on by itself; remove 'auto'"

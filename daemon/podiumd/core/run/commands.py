@@ -14,7 +14,7 @@ from podiumd.core.recipe.model import Limits, Recipe
 from podiumd.core.reply.report import TurnReport
 from podiumd.core.run.fact import RunScript
 from podiumd.core.run.facts import OnQuestion, TreeLook, TreeMark, Worktree
-from podiumd.core.run.loop_commands import LoopCommand
+from podiumd.core.run.native_loop_commands import LoopCommand
 
 
 class Command(msgspec.Struct, frozen=True, kw_only=True):
@@ -240,7 +240,7 @@ class AskRecovery(Command, frozen=True):
     detail: str = ""
 
 
-class Fault(Command, frozen=True):
+class ReportFault(Command, frozen=True):
     """The daemon failed at this run; ``detail`` names the log entry."""
 
     detail: str
@@ -271,7 +271,7 @@ AnyCommand = (
     | Steer
     | NoteAside
     | AskRecovery
-    | Fault
+    | ReportFault
 )
 
 

@@ -43,7 +43,7 @@ def left_by(turn: ActiveTurn) -> tuple[f.ToolUsed, ...]:
 
 def exchanges(state: RunState, turn: ActiveTurn, text: str) -> tuple[Exchange, ...]:
     """Add a turn of a conversation: the person's words and the agent's answer."""
-    if not state.in_talk:
+    if not state.in_conversation:
         return state.exchanges
     exchange = Exchange(_shortened("\n\n".join(turn.words)), _shortened(text))
     return (*state.exchanges, exchange)[-EXCHANGES:]

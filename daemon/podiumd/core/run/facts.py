@@ -27,7 +27,7 @@ from podiumd.core.run.fact import (
     StepFact,
     TurnFact,
 )
-from podiumd.core.run.loop_facts import AnyLoopFact, LoopFact
+from podiumd.core.run.native_loop_facts import AnyLoopFact, LoopFact
 from podiumd.core.run.tree_facts import ClaimMade, TreeLook, TreeMark, TreeSeen
 
 # With the facts themselves, ``facts`` is all.

@@ -13,9 +13,9 @@ from podiumd.core.grown import Grown
 from podiumd.core.recipe.context import initial
 from podiumd.core.recipe.model import RESTART
 from podiumd.core.reply.report import CUT_OFF
-from podiumd.core.run import conversation_fold, loop_state, progress
+from podiumd.core.run import conversation_fold, native_loop_state, progress
 from podiumd.core.run import facts as f
-from podiumd.core.run import loop_facts as lf
+from podiumd.core.run import native_loop_facts as lf
 from podiumd.core.run import tree_facts as tf
 from podiumd.core.run.state import Claim, PendingSteer, Question, RunState
 from podiumd.core.structs import replace
@@ -366,7 +366,7 @@ def _effect_ended(state: RunState, fact: f.EffectEnded) -> RunState:
 
 def _loop(state: RunState, fact: lf.AnyLoopFact | f.EffectEnded) -> RunState:
     assert state.turn is not None
-    turn = replace(state.turn, loop=loop_state.evolve(state.turn.loop, fact))
+    turn = replace(state.turn, loop=native_loop_state.evolve(state.turn.loop, fact))
     return replace(state, turn=turn)
 
 

@@ -15,7 +15,7 @@ import msgspec
 
 from podiumd.core.recipe.served_tools import OWN_TOOLS
 from podiumd.core.run import facts as f
-from podiumd.core.run import loop_facts as lf
+from podiumd.core.run import native_loop_facts as lf
 from podiumd.core.times import wire_time
 
 PROMPT: Final = "prompt"

@@ -12,7 +12,7 @@ from podiumd.core.recipe.exits import Exit
 from podiumd.core.recipe.model import Limits, Recipe, Step
 from podiumd.core.run import facts as f
 from podiumd.core.run.fact import MoveKind
-from podiumd.core.run.loop_state import LoopState
+from podiumd.core.run.native_loop_state import LoopState
 
 Place = Literal[MoveKind, "in-turn", "waiting", "ended"]
 """Where a run is: at what it does next, in a turn of its agent, waiting for a person's word with
@@ -62,7 +62,7 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
         return self.closed == "answered" and not self.delivered
 
     @property
-    def of_phase(self) -> bool:
+    def ends_turn(self) -> bool:
         """Return whether a conversation's agent asked it and has ended its turn since."""
         return self.kind == "ask" and self.turn_id is None
 
@@ -271,7 +271,7 @@ class RunState(msgspec.Struct, frozen=True, kw_only=True):
         return tuple(Said(s.uuid, s.text) for s in self.steers if s.turn_id is None)
 
     @property
-    def in_talk(self) -> bool:
+    def in_conversation(self) -> bool:
         """Return whether the run is in a conversation: messages are for its phase's agent."""
         return self.exit is None and self.current is not None and self.current.kind == "talk"
 
@@ -286,15 +286,15 @@ class RunState(msgspec.Struct, frozen=True, kw_only=True):
     def hears(self) -> bool:
         """Return whether people's messages are for the agent of a phase: of that which the run is
         in, or is about to enter once others make room for it."""
-        if self.in_talk or self.recipe is None or self.entering is None:
-            return self.in_talk
+        if self.in_conversation or self.recipe is None or self.entering is None:
+            return self.in_conversation
         return self.recipe.steps[self.entering].kind == "talk" and self.ready
 
     @property
     def waits_for_words(self) -> bool:
         """Return whether nothing is to be done before a person writes (status ``waiting``)."""
         return (
-            self.in_talk
+            self.in_conversation
             and self.turn is None
             and self.next is None
             and not self.paused

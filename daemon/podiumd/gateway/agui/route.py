@@ -17,8 +17,8 @@ import trio
 from podiumd.gateway.access.devices import Settings
 from podiumd.gateway.agui.conversation import Conversation, Entered
 from podiumd.gateway.agui.events import frame
-from podiumd.gateway.agui.following import STOPPING, Following
 from podiumd.gateway.agui.incoming import RunInput, run_input
+from podiumd.gateway.agui.reporter import STOPPING, RunReporter
 from podiumd.gateway.agui.threads import Threads
 from podiumd.gateway.agui.translate import Translator
 from podiumd.gateway.http.exchange import STREAMED, ClientGone, Problem, Request, Streamed
@@ -60,7 +60,7 @@ class AguiRoute:
                 entered = await self._conversation.enter(asked, device)
                 stream = await open_events(request)
                 teller = _Teller(request, stream, asked)
-                following = Following(
+                following = RunReporter(
                     self._service, self._conversation, teller.translator, teller.tell
                 )
                 await teller.run(following, entered, live)
@@ -89,7 +89,7 @@ class _Teller:
     async def tell(self, events: list[dict[str, Any]]) -> None:
         await self._stream.tell([frame(event) for event in events])
 
-    async def run(self, following: Following, entered: Entered, live: Feed) -> None:
+    async def run(self, following: RunReporter, entered: Entered, live: Feed) -> None:
         """Send all events, for as long as the client stays. Raises ``ClientGone``."""
 
         async def attend() -> None:
@@ -107,7 +107,7 @@ class _Teller:
         await self._request.stopping.wait()
         scope.cancel()
 
-    async def _follow(self, following: Following, entered: Entered, live: Feed) -> None:
+    async def _follow(self, following: RunReporter, entered: Entered, live: Feed) -> None:
         try:
             await following.run(entered, live)
         except ClientGone:

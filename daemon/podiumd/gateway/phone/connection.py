@@ -22,7 +22,7 @@ from podiumd.gateway.phone.feed import shared_messages
 from podiumd.gateway.phone.feed.delivery_tracking import DeliveryTracking
 from podiumd.gateway.phone.feed.lists import SessionLists
 from podiumd.gateway.phone.feed.pages import made
-from podiumd.gateway.phone.feed.subscriptions import Following
+from podiumd.gateway.phone.feed.subscriptions import Subscriptions
 from podiumd.gateway.phone.feed.told import Told
 from podiumd.gateway.phone.handlers.dispatch import handle
 from podiumd.gateway.phone.protocol import (
@@ -83,7 +83,7 @@ class Phone:
         """True if it speaks none of the numbered versions."""
         self.budget = budget.DEFAULT_BYTES
         self.recents = requests.RECENT
-        self.following = Following(self, hub)
+        self.following = Subscriptions(self, hub)
         self.told = Told()
         self.directory: str | None = None
         """Where an older app means what it sends without a directory."""

@@ -7,7 +7,7 @@ from typing import Protocol
 
 from podiumd.gateway.phone.feed.recipe_board import RecipeBoard
 from podiumd.gateway.phone.feed.run_events import RunEvents
-from podiumd.gateway.phone.feed.subscriptions import Feeds, Following
+from podiumd.gateway.phone.feed.subscriptions import Feeds, Subscriptions
 from podiumd.gateway.phone.feed.told import Told
 from podiumd.gateway.phone.ports import PhoneLink
 from podiumd.gateway.phone.voice.spoken_replies import SpokenReplies
@@ -43,7 +43,7 @@ class ServedPhone(PhoneLink, Protocol):
     """The phone that asks. ``recents``: how many sessions its list of recent ones has."""
 
     recents: int
-    following: Following
+    following: Subscriptions
     told: Told
 
     @property

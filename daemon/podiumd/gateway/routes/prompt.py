@@ -205,7 +205,7 @@ class PromptRoute:
         """Answer 200 with the result, or 202 where it goes on; at once when the client has gone."""
         told, run_id = msgspec.to_builtins(went), went.run_id
         if went.uuid is not UNSET:
-            return await self._answer_of_phase(request, went, went.uuid, seconds)
+            return await self._answer_of_conversation(request, went, went.uuid, seconds)
         if went.delivery in _DELIVERED:  # the answer is part of the recipe's own turn
             return json_response(200, {**told, "status": "delivered"})
         with trio.move_on_after(seconds):
@@ -219,7 +219,7 @@ class PromptRoute:
             result["text"] = (await self._service.ended_turn(run_id)).text
         return json_response(200, result)
 
-    async def _answer_of_phase(
+    async def _answer_of_conversation(
         self, request: Request, went: Answer, words: str, seconds: float
     ) -> Response:
         """Answer with the words of a phase's agent, or 202 where it is still at it. ``words`` names

@@ -6,7 +6,7 @@ from functools import partial
 
 import trio
 
-from podiumd.core.decide import conversation as talk
+from podiumd.core.decide import conversation
 from podiumd.core.run import commands as c
 from podiumd.core.run.state import RunState
 from podiumd.runtime.errors import NotFound
@@ -43,7 +43,7 @@ async def say(actor: RunActor, text: str, name: str, token: Token | None) -> Wen
         assert found is not None
         return await before(store, actor, actor.run_id, name, found)
     steered = turn_id is not None and name not in _carried(state)
-    turn_id = turn_id or talk.carrier(state, name)
+    turn_id = turn_id or conversation.carrier(state, name)
     return _told(actor.run_id, state.session_id, name, turn_id, steered=steered)
 
 
@@ -89,7 +89,7 @@ async def before(
         loaded = await load(store, run_id)
         assert loaded is not None  # it has the fact of their receipt
         state = loaded.state
-    return _told(run_id, state.session_id, name, talk.carrier(state, name), steered=steered)
+    return _told(run_id, state.session_id, name, conversation.carrier(state, name), steered=steered)
 
 
 async def answered(

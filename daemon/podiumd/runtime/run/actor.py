@@ -66,7 +66,7 @@ class DueWork(Protocol):
         ...
 
 
-class Following(NamedTuple):
+class NextStep(NamedTuple):
     """Decision to take at once after another command, in the same transaction; ``seen`` is of a run
     in that session."""
 
@@ -133,7 +133,7 @@ class RunActor:
         *,
         mark: tuple[str, bytes] | None = None,
         token: tuple[str, str, str] | None = None,
-        following: Following | None = None,
+        following: NextStep | None = None,
         as_of: int | None = None,
     ) -> RunState:
         """Decide and store, with what is ``following``; returns the state after it.
@@ -173,7 +173,7 @@ class RunActor:
                     self.context.bus.publish_transient(self.run_id, snapshot)
             return self.state
 
-    def _after(self, facts: list[f.AnyFact], at: str, following: Following) -> list[f.AnyFact]:
+    def _after(self, facts: list[f.AnyFact], at: str, following: NextStep) -> list[f.AnyFact]:
         """Return the facts that follow where the run goes on as was seen.
 
         An end is decided by itself, with a look at what the run leaves.
@@ -189,7 +189,7 @@ class RunActor:
         command: c.AnyCommand,
         *,
         mark: tuple[str, bytes] | None = None,
-        following: Following | None = None,
+        following: NextStep | None = None,
         as_of: int | None = None,
     ) -> RunState:
         """Submit what has happened; it cannot be refused, so a full disk is waited out."""
@@ -222,7 +222,7 @@ class RunActor:
             "Run fault", "error", run_id=self.run_id, effect=where, log_id=log_id, trace=trace
         )
         at, mono = self.stamp()
-        await self.report(c.Fault(at=at, mono=mono, detail=f"log entry {log_id}"))
+        await self.report(c.ReportFault(at=at, mono=mono, detail=f"log entry {log_id}"))
 
     async def stopped(self) -> RunState:
         """Wait until no turn of the run is going on, and no command that is to be stopped; of a

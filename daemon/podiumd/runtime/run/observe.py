@@ -22,7 +22,7 @@ from podiumd.runtime.locks.holder import Holder
 from podiumd.runtime.locks.lockfile import LeaseError
 from podiumd.runtime.recipes.catalogue import shown
 from podiumd.runtime.run import snapshots
-from podiumd.runtime.run.actor import Following, RunActor, folded
+from podiumd.runtime.run.actor import NextStep, RunActor, folded
 from podiumd.runtime.worktrees.tree import look_in_time, tree_look
 from podiumd.tools.files.disk import is_full
 from podiumd.tools.git import queries as git
@@ -50,7 +50,7 @@ async def preconditions(actor: RunActor) -> c.Proceed | None:
     return None
 
 
-async def turn_after(actor: RunActor, seen: c.Proceed) -> Following | None:
+async def turn_after(actor: RunActor, seen: c.Proceed) -> NextStep | None:
     """Observe what the turn needs that begins a step, before it is stored that the step is entered
     as ``seen`` states: so both are one decision.
 
@@ -73,7 +73,7 @@ async def turn_after(actor: RunActor, seen: c.Proceed) -> Following | None:
     if found is None or any(found.get(one) for one in hindered):
         return None
     at, mono = actor.stamp()
-    return Following(after.session_id, c.Proceed(at=at, mono=mono, **found))
+    return NextStep(after.session_id, c.Proceed(at=at, mono=mono, **found))
 
 
 async def _seen(actor: RunActor, state: RunState) -> dict[str, Any] | None:

@@ -5,9 +5,8 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-from podiumd.core.prompts import prompts
-from podiumd.core.prompts import tools as phase_tools
-from podiumd.core.recipe import served_tools as phase_served
+from podiumd.core.prompts import prompts, tools
+from podiumd.core.recipe import served_tools as recipe_tools
 from podiumd.core.reply.outcome import recipe_schema
 from podiumd.core.run.facts import TurnIntended
 from podiumd.core.run.state import ActiveTurn, RunState
@@ -16,7 +15,7 @@ from podiumd.runtime.context import Agent
 from podiumd.runtime.locks.lockfile import make_private
 from podiumd.runtime.run import hook_runner
 from podiumd.runtime.run.actor import RunActor
-from podiumd.runtime.run.loop_ledger import LoopLedger
+from podiumd.runtime.run.turn_journal import RunTurnJournal
 from podiumd.tools.failpoints import failpoint
 
 
@@ -77,11 +76,11 @@ def turn_request(actor: RunActor, agent: Agent, active: ActiveTurn) -> base.Turn
         max_budget_usd=intent.budget_usd,
         system_prompt=_system_text(state, intent, agent),
         idle_timeout_seconds=agent.idle_timeout_seconds,
-        ledger=LoopLedger(actor, intent.turn_id),
+        journal=RunTurnJournal(actor, intent.turn_id),
         commits=state.recipe is None or (state.current is not None and state.current.commits),
         foreign=_foreign(state),
         served=served,
-        changing=state.recipe is not None and phase_served.changes(state.recipe),
+        changing=state.recipe is not None and recipe_tools.changes(state.recipe),
         tools_server=server,
         hooks=hook_runner.points(state, intent),
         goes_on=intent.purpose in ("interrupted", "go-on"),
@@ -99,11 +98,11 @@ def _lease_fd(actor: RunActor, agent: Agent, intent: TurnIntended) -> int | None
     return lease.fd
 
 
-def served_tools(state: RunState, intent: TurnIntended) -> tuple[phase_tools.ToolSpec, ...]:
+def served_tools(state: RunState, intent: TurnIntended) -> tuple[tools.ToolSpec, ...]:
     """List the tools that Podium serves in a turn, as its agent is offered them."""
     if not intent.served:
         return ()
-    return tuple(spec for spec in phase_tools.specs(state) if spec.name in intent.served)
+    return tuple(spec for spec in tools.specs(state) if spec.name in intent.served)
 
 
 def _foreign(state: RunState) -> tuple[str, ...] | None:

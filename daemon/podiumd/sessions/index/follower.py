@@ -60,7 +60,7 @@ class Follower:
         index: Index,
         logs: Logs,
         watch: TreeWatch,
-        complaints: LoggedProblems,
+        logged: LoggedProblems,
     ) -> None:
         self._roots = roots
         self._formats = formats
@@ -68,7 +68,7 @@ class Follower:
         self._logs = logs
         self._watch = watch
         self._holds = SessionMutexes()
-        self._complaints = complaints
+        self._logged = logged
         self._sweeping = trio.Lock()
         self._complete = True
         self._cost = 0.0
@@ -145,7 +145,7 @@ class Follower:
         try:
             found = tree.look(self._roots, path)
         except OSError as error:
-            await self._complaints.tell(path, f"cannot be read: {error.strerror}")
+            await self._logged.tell(path, f"cannot be read: {error.strerror}")
             return
         if isinstance(found, Found):
             await self.refresh(found)
@@ -177,7 +177,7 @@ class Follower:
         try:
             found = tree.look(self._roots, row.path)
         except OSError as error:
-            await self._complaints.tell(row.path, f"cannot be read: {error.strerror}")
+            await self._logged.tell(row.path, f"cannot be read: {error.strerror}")
             return
         if isinstance(found, Found):
             seen = (row.size, row.mtime_ns, row.ino)
@@ -230,13 +230,13 @@ class Follower:
     async def _apply(self, row: Row | None, result: Update | Unreadable) -> None:
         if isinstance(result, Unreadable):
             if not result.vanished:  # else its end is reported as a change of its own
-                await self._complaints.tell(result.path, result.problem)
+                await self._logged.tell(result.path, result.problem)
             return
         await self._logs.apply(result)
         if row is not None and row.gone:
             await self._logs.found_again(result.row)
         _report(result.row, result.problems)
-        await self._complaints.over([result.row.path])
+        await self._logged.over([result.row.path])
         self.news.tell(result.row.session_id)
 
     # -- the whole tree ----------------------------------------------------------------------
@@ -270,7 +270,7 @@ class Follower:
                 known = await self._index.ask_aside(table.known)
                 found, changes = await self._compare(known, reader)
             for path, problem in found.problems:
-                await self._complaints.tell(path, problem)
+                await self._logged.tell(path, problem)
             if changes.companions or changes.companions_gone:
                 await self._index.write_aside(
                     table.update_companions, changes.companions, changes.companions_gone
@@ -346,7 +346,7 @@ class Follower:
             await self._index.write_aside(table.save, [u.row for u in done])
         for each in done:
             _report(each.row, each.problems)
-        await self._complaints.over(each.row.path for each in done)
+        await self._logged.over(each.row.path for each in done)
         self.news.tell(*(each.row.session_id for each in done))
         finished = {each.row.session_id for each in done}
         for found in batch:

@@ -50,7 +50,7 @@ class Speaker:
         self._quiet = trio.Event()
         self._quiet.set()
         self._current: trio.CancelScope | None = None
-        self._complaint = ""
+        self._logged = ""
 
     @property
     def speaking(self) -> bool:
@@ -123,20 +123,20 @@ class Speaker:
                     deliver_cancel=_end,
                 )
         except SpeakerMissing as missing:
-            self._complain(str(missing))
+            self._log_once(str(missing))
         except OSError as error:
-            self._complain(f"The program that speaks cannot be run: {error}.")
+            self._log_once(f"The program that speaks cannot be run: {error}.")
         except trio.TooSlowError:
-            self._complain("The program that speaks did not come to its end.")
+            self._log_once("The program that speaks did not come to its end.")
         else:
             said = done.stderr.decode("utf-8", "replace").strip()[-500:]
             if done.returncode != 0:
-                self._complain(f"{argv[0]} ended with status {done.returncode}: {said}")
+                self._log_once(f"{argv[0]} ended with status {done.returncode}: {said}")
 
-    def _complain(self, words: str) -> None:
-        if words != self._complaint:
+    def _log_once(self, words: str) -> None:
+        if words != self._logged:
             log("Nothing was spoken", "warning", reason=words)
-        self._complaint = words
+        self._logged = words
 
 
 async def _end(process: trio.Process) -> None:

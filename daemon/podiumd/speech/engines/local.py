@@ -19,7 +19,7 @@ from podiumd.config.settings import VoiceSettings
 from podiumd.speech.api import FORMATS, INSTALL, EngineFailed, EngineStatus, Heard
 from podiumd.speech.engines import wire
 from podiumd.speech.engines.base import Engine, Job
-from podiumd.speech.engines.process import Errand, WorkerProcess, start_worker
+from podiumd.speech.engines.process import BegunJob, WorkerProcess, start_worker
 from podiumd.speech.models import Models
 
 COMMAND: Final = (sys.executable, "-P", "-m", "podiumd.speech.worker")
@@ -99,13 +99,13 @@ class WorkerEngine:
         return heard
 
     async def _hear(self, worker: WorkerProcess, job: Job) -> Heard:
-        async with worker.errand(job.partial) as errand, trio.open_nursery() as nursery:
-            nursery.start_soon(self._feed, worker, errand, job)
-            nursery.start_soon(self._watch, worker, errand, job)
-            while errand.outcome is None:
-                await errand.sign()
+        async with worker.begin(job.partial) as begun, trio.open_nursery() as nursery:
+            nursery.start_soon(self._feed, worker, begun, job)
+            nursery.start_soon(self._watch, worker, begun, job)
+            while begun.outcome is None:
+                await begun.sign()
             nursery.cancel_scope.cancel()
-        outcome = errand.outcome
+        outcome = begun.outcome
         if isinstance(outcome, Heard):
             return outcome
         assert outcome is not None
@@ -113,7 +113,7 @@ class WorkerEngine:
             self._problem = str(outcome)
         raise outcome
 
-    async def _feed(self, worker: WorkerProcess, errand: Errand, job: Job) -> None:
+    async def _feed(self, worker: WorkerProcess, begun: BegunJob, job: Job) -> None:
         """Hand over the recording as it grows."""
         asked = wire.Opened(
             format=job.request.format,
@@ -123,27 +123,27 @@ class WorkerEngine:
             hotwords=job.hotwords,
         )
         try:
-            await worker.send(wire.message(wire.OPEN, errand.number, asked))
+            await worker.send(wire.message(wire.OPEN, begun.number, asked))
             offset = 0
             while data := await job.recording.read(offset, _PIECE):
-                await worker.send(wire.frame(wire.DATA, errand.number, data))
+                await worker.send(wire.frame(wire.DATA, begun.number, data))
                 offset += len(data)
             ended = wire.Ended(hotwords=job.hotwords)
-            await worker.send(wire.message(wire.END, errand.number, ended))
+            await worker.send(wire.message(wire.END, begun.number, ended))
         except EngineFailed as error:
-            errand.settle(error)
+            begun.settle(error)
 
-    async def _watch(self, worker: WorkerProcess, errand: Errand, job: Job) -> None:
+    async def _watch(self, worker: WorkerProcess, begun: BegunJob, job: Job) -> None:
         """Watch for signs of life, once the audio is complete, until there is an answer."""
         while not job.recording.finished:
             await job.recording.changed()
         patience = self._settings.timeout_seconds
         while True:
             with trio.move_on_after(patience) as waited:
-                await errand.sign()
+                await begun.sign()
             if waited.cancelled_caught:
                 worker.kill(f"The speech worker gave no sign of life for {patience:g} s.")
-                errand.settle(EngineFailed(worker.problem or "The speech worker hangs."))
+                begun.settle(EngineFailed(worker.problem or "The speech worker hangs."))
                 return
 
     # --- processes ---------------------------------------------------------------------------

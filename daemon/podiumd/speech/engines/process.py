@@ -24,7 +24,7 @@ _LONGEST_LINE: Final = 4 * 1_048_576
 _TAIL: Final = 2048
 
 
-class Errand:
+class BegunJob:
     """A job that the process has been given."""
 
     def __init__(self, number: int, partial: Callable[[str], None]) -> None:
@@ -71,7 +71,7 @@ class WorkerProcess:
         self.problem: str | None = None
         self._process = process
         self._patience = patience
-        self._errands: dict[int, Errand] = {}
+        self._begun: dict[int, BegunJob] = {}
         self._next = 1
         self._frames, self._outgoing = trio.open_memory_channel[bytes](_QUEUE)
         self._unwanted: list[int] = []  # jobs given up while the queue was full
@@ -84,19 +84,19 @@ class WorkerProcess:
         return self._process.pid
 
     @asynccontextmanager
-    async def errand(self, partial: Callable[[str], None]) -> AsyncIterator[Errand]:
+    async def begin(self, partial: Callable[[str], None]) -> AsyncIterator[BegunJob]:
         """Begin a job of this process; a caller that leaves before its outcome cancels it."""
-        errand = Errand(self._next, partial)
+        begun = BegunJob(self._next, partial)
         self._next += 1
-        self._errands[errand.number] = errand
+        self._begun[begun.number] = begun
         if self.gone:
-            errand.settle(self._end())
+            begun.settle(self._end())
         try:
-            yield errand
+            yield begun
         finally:
-            del self._errands[errand.number]
-            if errand.outcome is None and not self.gone:
-                self._cancel(errand.number)
+            del self._begun[begun.number]
+            if begun.outcome is None and not self.gone:
+                self._cancel(begun.number)
 
     async def send(self, frame: bytes) -> None:
         """Queue a frame. Raises ``EngineFailed`` where the process does not take it."""
@@ -176,14 +176,14 @@ class WorkerProcess:
     def _take(self, line: wire.Line) -> None:
         if isinstance(line, wire.Ready):
             self.ready = True
-            for errand in self._errands.values():
-                errand.tell()
+            for begun in self._begun.values():
+                begun.tell()
         elif isinstance(line, wire.Broken):
             self.problem = line.message
-        elif line.job in self._errands:
+        elif line.job in self._begun:
             # Jobs that wait for their turn see that there is life.
-            for errand in self._errands.values():
-                errand.take(line) if errand.number == line.job else errand.tell()
+            for begun in self._begun.values():
+                begun.take(line) if begun.number == line.job else begun.tell()
 
     async def _drain(self) -> None:
         assert self._process.stderr is not None
@@ -205,13 +205,13 @@ class WorkerProcess:
                 await stream.aclose()
 
     def _settle_all(self) -> None:
-        if self._errands and self.problem is None:
+        if self._begun and self.problem is None:
             self.problem = f"The speech worker ended ({_ending(self._process.returncode)})."
         if self.problem is not None:
             tail = self._tail.decode("utf-8", "replace").strip()[-500:]
             log("Speech worker failed", "warning", reason=self.problem, said=tail)
-        for errand in self._errands.values():
-            errand.settle(self._end())
+        for begun in self._begun.values():
+            begun.settle(self._end())
 
 
 async def start_worker(

@@ -15,7 +15,7 @@ import trio
 
 from podiumd.core.reply import action_args as args
 from podiumd.core.reply.actions import Action
-from podiumd.core.run.loop_facts import FileChange, Result
+from podiumd.core.run.native_loop_facts import FileChange, Result
 from podiumd.tools.agent import edit
 from podiumd.tools.agent.search import search
 from podiumd.tools.agent.test_command import detect_test_command

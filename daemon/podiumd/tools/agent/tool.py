@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from podiumd.core.decide.policy import Risk
-from podiumd.core.run.loop_facts import FileChange, Result
+from podiumd.core.run.native_loop_facts import FileChange, Result
 from podiumd.tools.agent.workspace import Workspace
 from podiumd.tools.commit.originals import Originals
 from podiumd.tools.git.line_up import LineUp

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import trio
 
-from podiumd.core.run.loop_facts import FileChange
+from podiumd.core.run.native_loop_facts import FileChange
 from podiumd.tools.commit.changes import LINK_MODE
 from podiumd.tools.commit.originals import Originals
 from podiumd.tools.git.plumbing import GitCall

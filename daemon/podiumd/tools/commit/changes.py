@@ -19,7 +19,7 @@ from typing import NamedTuple
 import msgspec
 import trio
 
-from podiumd.core.run.loop_facts import FileChange
+from podiumd.core.run.native_loop_facts import FileChange
 from podiumd.tools.commit.originals import Originals
 from podiumd.tools.files.plain_file import is_link
 from podiumd.tools.git.honest_index import honest_index

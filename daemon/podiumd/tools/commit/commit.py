@@ -20,7 +20,7 @@ from pathlib import Path
 
 import trio
 
-from podiumd.core.run.loop_facts import FileChange
+from podiumd.core.run.native_loop_facts import FileChange
 from podiumd.tools.commit.blobs import LeftOut
 from podiumd.tools.commit.changes import PLAIN_MODE, Snapshot, TreeWatch
 from podiumd.tools.commit.hooks import (

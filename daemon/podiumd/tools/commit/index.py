@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import trio
 
-from podiumd.core.run.loop_facts import FileChange
+from podiumd.core.run.native_loop_facts import FileChange
 from podiumd.tools.commit.blobs import Blobs, LeftOut, Steps
 from podiumd.tools.commit.changes import LINK_MODE, PLAIN_MODE, PROGRAM_MODE
 from podiumd.tools.commit.originals import Originals

@@ -7,8 +7,8 @@ from pathlib import Path, PurePosixPath
 
 import msgspec
 
-from podiumd.core.run.loop_commands import CommitState
-from podiumd.core.run.loop_facts import FileChange
+from podiumd.core.run.native_loop_commands import CommitState
+from podiumd.core.run.native_loop_facts import FileChange
 from podiumd.tools.commit.index import Differences, Entry
 from podiumd.tools.commit.message import Kind
 from podiumd.tools.diff import visible

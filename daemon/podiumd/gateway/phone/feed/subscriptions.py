@@ -56,7 +56,7 @@ class Feeds(Protocol):
         ...
 
 
-class Following:
+class Subscriptions:
     """The sessions that one phone follows."""
 
     def __init__(self, phone: PhoneLink, feeds: Feeds) -> None:

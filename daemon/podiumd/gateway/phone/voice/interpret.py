@@ -11,7 +11,7 @@ from podiumd.gateway.phone.feed.known_sessions import known_or_held
 from podiumd.gateway.phone.feed.shared_messages import SAID
 from podiumd.gateway.phone.protocol import outgoing, outgoing_tools
 from podiumd.gateway.phone.voice.spoken_replies import SpokenReplies
-from podiumd.gateway.phone.voice.utterances import Outcome, Talk, transcript_of
+from podiumd.gateway.phone.voice.utterances import Outcome, PhoneUtterance, transcript_of
 from podiumd.gateway.phone.workshop import Workshop
 from podiumd.gateway.tokens import Tokens
 from podiumd.runtime.api import SendPrompt
@@ -40,59 +40,59 @@ class Interpreter:
         self._replies = replies
         self._control = control
 
-    async def understood(self, talk: Talk, transcript: Transcript) -> Outcome:
+    async def understood(self, said: PhoneUtterance, transcript: Transcript) -> Outcome:
         """Do what an utterance asks; return the messages for the phone."""
         if transcript.no_speech:
-            return [transcript_of(talk, transcript)]
-        said = Said(
-            device=talk.device,
-            utterance_id=talk.id,
-            session_id=talk.message.session_id,
+            return [transcript_of(said, transcript)]
+        words = Said(
+            device=said.device,
+            utterance_id=said.id,
+            session_id=said.message.session_id,
             text=transcript.text,
             language=transcript.language,
-            began=talk.began,
-            open_questions=talk.open_questions,
+            began=said.began,
+            open_questions=said.open_questions,
         )
-        asked = self._control.asked(said)
-        command = await self._control.obey(said, self._replies.last(talk.device))
+        asked = self._control.asked(words)
+        command = await self._control.obey(words, self._replies.last(said.device))
         if command is not None:
-            return [_command(talk, command)]
-        if talk.message.deliver == "text":
-            return [transcript_of(talk, transcript)]
+            return [_command(said, command)]
+        if said.message.deliver == "text":
+            return [transcript_of(said, transcript)]
         if asked is not None and asked.kind == "ask" and asked.free_text:
-            return await self._answer(talk, transcript, asked)
-        return await self._prompt(talk, transcript)
+            return await self._answer(said, transcript, asked)
+        return await self._prompt(said, transcript)
 
-    async def _answer(self, talk: Talk, transcript: Transcript, asked: Asked) -> Outcome:
+    async def _answer(self, said: PhoneUtterance, transcript: Transcript, asked: Asked) -> Outcome:
         """Answer a question of the agent's own that takes any text."""
         try:
-            row = await self._service.answer(asked.question_id, transcript.text, None, talk.device)
+            row = await self._service.answer(asked.question_id, transcript.text, None, said.device)
         except PodiumError as refusal:
-            return [transcript_of(talk, transcript), outgoing.error(refusal.message)]
-        return [transcript_of(talk, transcript, delivered=row.session_id)]
+            return [transcript_of(said, transcript), outgoing.error(refusal.message)]
+        return [transcript_of(said, transcript, delivered=row.session_id)]
 
-    async def _prompt(self, talk: Talk, transcript: Transcript) -> Outcome:
+    async def _prompt(self, said: PhoneUtterance, transcript: Transcript) -> Outcome:
         """Send words to an agent, once however often the phone repeats them."""
-        named, token = talk.message.session_id, _token(talk)
+        named, token = said.message.session_id, _token(said)
         session_id = named or str(uuid.uuid5(uuid.NAMESPACE_OID, token))
         if await self._tokens.token("sessions.prompt", token) is not None:
-            return [transcript_of(talk, transcript, delivered=session_id)]
-        talk.phone.speaks_in(session_id)
+            return [transcript_of(said, transcript, delivered=session_id)]
+        said.phone.speaks_in(session_id)
         try:
             check_size(transcript.text)
-            went = await self._send(talk, transcript.text, session_id, token)
+            went = await self._send(said, transcript.text, session_id, token)
         except PodiumError as refusal:
             holder = refusal.holder if isinstance(refusal, Busy) else None
             refused = outgoing.error(refusal.message, session_id=named, holder=holder)
-            return [transcript_of(talk, transcript), refused]
+            return [transcript_of(said, transcript), refused]
         return [
-            transcript_of(talk, transcript, delivered=session_id),
+            transcript_of(said, transcript, delivered=session_id),
             outgoing.ack(SAID[went]),
         ]
 
-    async def _send(self, talk: Talk, text: str, session_id: str, token: str) -> Delivery:
+    async def _send(self, said: PhoneUtterance, text: str, session_id: str, token: str) -> Delivery:
         """Send a prompt; returns where it went. Raises ``PodiumError``."""
-        phone = talk.phone
+        phone = said.phone
         new = not await known_or_held(self._service, session_id)
         directory = None
         if new and phone.directory is not None:
@@ -110,9 +110,9 @@ class Interpreter:
         return went.delivery
 
 
-def _command(talk: Talk, command: Command) -> bytes:
+def _command(said: PhoneUtterance, command: Command) -> bytes:
     return outgoing_tools.voice_command(
-        talk.id,
+        said.id,
         command.command,
         command.state,
         command.read_back,
@@ -121,6 +121,6 @@ def _command(talk: Talk, command: Command) -> bytes:
     )
 
 
-def _token(talk: Talk) -> str:
+def _token(said: PhoneUtterance) -> str:
     """Return the client token of an utterance."""
-    return hashlib.sha256(f"voice\0{talk.device}\0{talk.id}".encode()).hexdigest()
+    return hashlib.sha256(f"voice\0{said.device}\0{said.id}".encode()).hexdigest()

@@ -49,7 +49,7 @@ Outcome = list[bytes]
 """Messages with the result of an utterance."""
 
 
-class Talk:
+class PhoneUtterance:
     """An utterance. ``phone``: the connection that has started it last, which may be gone.
 
     ``began``: when it was started first, on trio's clock. ``open_questions``: those that it may be
@@ -98,7 +98,7 @@ class Talk:
         )
 
 
-Understood = Callable[[Talk, Transcript], Awaitable[Outcome]]
+Understood = Callable[[PhoneUtterance, Transcript], Awaitable[Outcome]]
 """Carries out the words, and returns the messages for the phone."""
 
 
@@ -115,8 +115,8 @@ class Utterances:
         self._voice = voice
         self._spawn_detached = spawn_detached
         self._understood = understood
-        self._talks: dict[tuple[str, str], Talk] = {}
-        self._of_phone: dict[PhoneLink, Talk | None] = {}
+        self._all: dict[tuple[str, str], PhoneUtterance] = {}
+        self._of_phone: dict[PhoneLink, PhoneUtterance | None] = {}
         """The utterance that a connection has started last; ``None``: it was refused."""
 
     # -- what phones say ---------------------------------------------------------------------
@@ -143,12 +143,12 @@ class Utterances:
         # The rest of an utterance that began at another daemon: the question that the person was
         # asked then is not known.
         known = frozenset() if message.from_frame else self._voice.control.open_questions()
-        talk = Talk(phone, message, utterance, known)
+        said = PhoneUtterance(phone, message, utterance, known)
         self._make_room(phone.device)
-        self._talks[talk.key] = talk
-        self._of_phone[phone] = talk
-        self._spawn_detached(lambda: self._live(talk))
-        self._ready(talk)
+        self._all[said.key] = said
+        self._of_phone[phone] = said
+        self._spawn_detached(lambda: self._live(said))
+        self._ready(said)
 
     async def _opened(self, request: UtteranceRequest) -> Utterance:
         """Open a new utterance; one of this id that was cancelled a moment ago has to go first.
@@ -164,20 +164,20 @@ class Utterances:
 
     def _known(self, phone: PhoneLink, message: requests.VoiceStart) -> bool:
         """Go on with an utterance of this device, if it is one."""
-        talk = self._talks.get((phone.device, message.utterance_id))
-        if talk is not None:
-            self._again(phone, talk, message)
-        return talk is not None
+        said = self._all.get((phone.device, message.utterance_id))
+        if said is not None:
+            self._again(phone, said, message)
+        return said is not None
 
-    def _again(self, phone: PhoneLink, talk: Talk, message: requests.VoiceStart) -> None:
-        if not talk.same(message):
+    def _again(self, phone: PhoneLink, said: PhoneUtterance, message: requests.VoiceStart) -> None:
+        if not said.same(message):
             words = "This utterance_id is that of another utterance; take a new one."
-            phone.send(outgoing_tools.voice_error(talk.id, "other_utterance", words))
+            phone.send(outgoing_tools.voice_error(said.id, "other_utterance", words))
             return
-        self._of_phone[phone] = talk
-        talk.phone, talk.behind = phone, False
-        self._ready(talk)
-        for payload in talk.outcome or ():
+        self._of_phone[phone] = said
+        said.phone, said.behind = phone, False
+        self._ready(said)
+        for payload in said.outcome or ():
             phone.send(payload)
 
     async def frame(self, phone: PhoneLink, piece: requests.VoiceFrame) -> None:
@@ -187,53 +187,53 @@ class Utterances:
             words = "No voice_start came before this piece."
             phone.send(outgoing_tools.voice_error(None, "not_open", words))
             return
-        talk = self._of_phone[phone]
-        if talk is None or talk.utterance.over or talk.phone is not phone:
+        said = self._of_phone[phone]
+        if said is None or said.utterance.over or said.phone is not phone:
             return  # refused, or over, or gone on with on another connection
         if len(piece.audio) > FRAME_BYTES or piece.number >= MOST_FRAMES:
             words = f"A piece has at most {FRAME_BYTES} bytes, an utterance {MOST_FRAMES} pieces."
-            self._fail(talk, AudioError("too_big", words))
+            self._fail(said, AudioError("too_big", words))
             return
         try:
-            await talk.utterance.feed(piece.audio, piece.number)
+            await said.utterance.feed(piece.audio, piece.number)
         except AudioError as fault:
             if fault.code == "frame_gap":
-                self._tell_gap(talk)
-            elif not talk.utterance.over:  # else its own task reports it
-                self._fail(talk, fault)
+                self._tell_gap(said)
+            elif not said.utterance.over:  # else its own task reports it
+                self._fail(said, fault)
         else:
-            talk.behind = False
+            said.behind = False
 
-    def _tell_gap(self, talk: Talk) -> None:
+    def _tell_gap(self, said: PhoneUtterance) -> None:
         """Have the phone send again from where something is missing; sent once."""
-        if not talk.behind:
-            talk.behind = True
-            self._ready(talk)
+        if not said.behind:
+            said.behind = True
+            self._ready(said)
 
     def end(self, phone: PhoneLink, utterance_id: str) -> None:
         """End an utterance; its outcome is sent when it is known."""
-        talk = self._find(phone, utterance_id)
-        if talk is not None:
-            talk.phone = phone
-            if talk.outcome is None:
-                if not talk.behind:  # else pieces are on their way, and its end after them
-                    talk.ended.set()
+        said = self._find(phone, utterance_id)
+        if said is not None:
+            said.phone = phone
+            if said.outcome is None:
+                if not said.behind:  # else pieces are on their way, and its end after them
+                    said.ended.set()
             else:
-                for payload in talk.outcome:
+                for payload in said.outcome:
                     phone.send(payload)
 
     def cancel(self, phone: PhoneLink, utterance_id: str) -> None:
         """Forget an utterance at once; what was done because of it stays done."""
-        talk = self._talks.get((phone.device, utterance_id))
-        if talk is not None and talk.outcome is None and not talk.acting:
-            self._drop(talk)
+        said = self._all.get((phone.device, utterance_id))
+        if said is not None and said.outcome is None and not said.acting:
+            self._drop(said)
 
-    def _find(self, phone: PhoneLink, utterance_id: str) -> Talk | None:
-        talk = self._talks.get((phone.device, utterance_id))
-        if talk is None and self._of_phone.get(phone, ()) is not None:
+    def _find(self, phone: PhoneLink, utterance_id: str) -> PhoneUtterance | None:
+        said = self._all.get((phone.device, utterance_id))
+        if said is None and self._of_phone.get(phone, ()) is not None:
             words = f"There is no utterance '{utterance_id}' of this device; start it again."
             phone.send(outgoing_tools.voice_error(utterance_id, "not_open", words))
-        return talk
+        return said
 
     # -- the connections ---------------------------------------------------------------------
 
@@ -244,101 +244,101 @@ class Utterances:
     def revoked(self, device: str) -> None:
         """Drop the utterances of a device whose key was taken back: nothing in them is done any
         more."""
-        for talk in tuple(self._talks.values()):
-            if talk.device == device:
-                self._drop(talk)
+        for said in tuple(self._all.values()):
+            if said.device == device:
+                self._drop(said)
 
     # -- the life of an utterance ------------------------------------------------------------
 
-    async def _live(self, talk: Talk) -> None:
+    async def _live(self, said: PhoneUtterance) -> None:
         """Run an utterance from its beginning until its outcome is no longer asked for."""
         try:
-            with talk.scope:
-                outcome = await self._outcome(talk)
-                if talk.outcome is None and not talk.scope.cancel_called:
-                    talk.outcome = outcome
-                    self._tell(talk, *outcome)
-                if talk.utterance.over:
-                    talk.utterance.release()
+            with said.scope:
+                outcome = await self._outcome(said)
+                if said.outcome is None and not said.scope.cancel_called:
+                    said.outcome = outcome
+                    self._tell(said, *outcome)
+                if said.utterance.over:
+                    said.utterance.release()
                 else:
-                    talk.utterance.cancel()
+                    said.utterance.cancel()
                 await trio.sleep(KEEP_SECONDS)
         finally:
-            talk.utterance.cancel()
-            if self._talks.get(talk.key) is talk:
-                del self._talks[talk.key]
+            said.utterance.cancel()
+            if self._all.get(said.key) is said:
+                del self._all[said.key]
 
-    async def _outcome(self, talk: Talk) -> Outcome:
+    async def _outcome(self, said: PhoneUtterance) -> Outcome:
         with trio.move_on_after(LONGEST_SECONDS):
-            transcript = await self._transcript(talk)
+            transcript = await self._transcript(said)
             if isinstance(transcript, AudioError):
-                return [_error(talk.id, transcript)]
-            return await self._done(talk, transcript)
+                return [_error(said.id, transcript)]
+            return await self._done(said, transcript)
         words = f"Nothing came of it within {LONGEST_SECONDS:g} s."
-        return [_error(talk.id, AudioError("expired", words))]
+        return [_error(said.id, AudioError("expired", words))]
 
-    async def _transcript(self, talk: Talk) -> Transcript | AudioError:
+    async def _transcript(self, said: PhoneUtterance) -> Transcript | AudioError:
         """Wait for the end and return the text; meanwhile send the text so far."""
         outcome: Transcript | AudioError = AudioError("cancelled", "The recording was cancelled.")
         async with trio.open_nursery() as nursery:
-            nursery.start_soon(self._tell_partials, talk)
-            nursery.start_soon(self._expect, talk)
-            await talk.ended.wait()
+            nursery.start_soon(self._tell_partials, said)
+            nursery.start_soon(self._expect, said)
+            await said.ended.wait()
             try:
-                outcome = await talk.utterance.end()
+                outcome = await said.utterance.end()
             except AudioError as fault:
                 outcome = fault
             nursery.cancel_scope.cancel()
         return outcome
 
-    async def _tell_partials(self, talk: Talk) -> None:
-        async for text in talk.utterance.partials():
-            if talk.phone.pending < MOST_PENDING:
-                budget = talk.phone.budget
-                self._tell(talk, outgoing_tools.voice_partial(talk.id, text, budget))
-        talk.ended.set()  # it is over, even if its phone has not ended it
+    async def _tell_partials(self, said: PhoneUtterance) -> None:
+        async for text in said.utterance.partials():
+            if said.phone.pending < MOST_PENDING:
+                budget = said.phone.budget
+                self._tell(said, outgoing_tools.voice_partial(said.id, text, budget))
+        said.ended.set()  # it is over, even if its phone has not ended it
 
-    async def _expect(self, talk: Talk) -> None:
+    async def _expect(self, said: PhoneUtterance) -> None:
         """While the person speaks there is time to look up which words may come."""
-        talk.utterance.expect(await self._voice.terms(talk.message.session_id))
+        said.utterance.expect(await self._voice.terms(said.message.session_id))
 
-    async def _done(self, talk: Talk, transcript: Transcript) -> Outcome:
+    async def _done(self, said: PhoneUtterance, transcript: Transcript) -> Outcome:
         """Do what the utterance asks. Its words are not lost, even if that fails."""
-        talk.acting = True
+        said.acting = True
         try:
-            return await self._understood(talk, transcript)
+            return await self._understood(said, transcript)
         except Exception as error:  # noqa: BLE001 - one utterance's fault is not the gateway's
-            log("Utterance failed", "error", exception=error, device=talk.device)
+            log("Utterance failed", "error", exception=error, device=said.device)
             words = "The daemon failed at what was said; its log tells more."
-            return [transcript_of(talk, transcript), _error(talk.id, AudioError("failed", words))]
+            return [transcript_of(said, transcript), _error(said.id, AudioError("failed", words))]
 
-    def _fail(self, talk: Talk, fault: AudioError) -> None:
-        talk.outcome = [_error(talk.id, fault)]
-        self._tell(talk, *talk.outcome)
-        log("Utterance failed", "warning", device=talk.device, code=fault.code)
-        talk.utterance.cancel()
-        talk.ended.set()
+    def _fail(self, said: PhoneUtterance, fault: AudioError) -> None:
+        said.outcome = [_error(said.id, fault)]
+        self._tell(said, *said.outcome)
+        log("Utterance failed", "warning", device=said.device, code=fault.code)
+        said.utterance.cancel()
+        said.ended.set()
 
-    def _drop(self, talk: Talk) -> None:
-        talk.utterance.cancel()
-        talk.scope.cancel()
-        del self._talks[talk.key]
+    def _drop(self, said: PhoneUtterance) -> None:
+        said.utterance.cancel()
+        said.scope.cancel()
+        del self._all[said.key]
 
     def _make_room(self, device: str) -> None:
-        own = [talk for talk in self._talks.values() if talk.device == device]
-        over = [talk for talk in own if talk.outcome is not None]
-        for talk in over[: max(0, len(own) + 1 - MOST_KEPT)]:
-            self._drop(talk)
+        own = [said for said in self._all.values() if said.device == device]
+        over = [said for said in own if said.outcome is not None]
+        for said in over[: max(0, len(own) + 1 - MOST_KEPT)]:
+            self._drop(said)
 
     # -- telling -----------------------------------------------------------------------------
 
-    def _ready(self, talk: Talk) -> None:
+    def _ready(self, said: PhoneUtterance) -> None:
         state = "ready" if self._voice.speech.status().state == "ready" else "loading"
-        self._tell(talk, outgoing_tools.voice_ready(talk.id, talk.utterance.next_frame, state))
+        self._tell(said, outgoing_tools.voice_ready(said.id, said.utterance.next_frame, state))
 
-    def _tell(self, talk: Talk, *payloads: bytes) -> None:
+    def _tell(self, said: PhoneUtterance, *payloads: bytes) -> None:
         for payload in payloads:
-            talk.phone.send(payload)
+            said.phone.send(payload)
 
     def _refuse(self, phone: PhoneLink, utterance_id: str, refusal: AudioError) -> None:
         phone.send(_error(utterance_id, refusal))
@@ -358,15 +358,17 @@ def _error(utterance_id: str, fault: AudioError) -> bytes:
     return outgoing_tools.voice_error(utterance_id, fault.code, fault.message)
 
 
-def transcript_of(talk: Talk, transcript: Transcript, *, delivered: str | None = None) -> bytes:
+def transcript_of(
+    said: PhoneUtterance, transcript: Transcript, *, delivered: str | None = None
+) -> bytes:
     """Build the message with the words; ``delivered``: the session that they went to."""
     return outgoing_tools.voice_transcript(
-        talk.id,
+        said.id,
         transcript.text,
         language=transcript.language,
         duration_ms=transcript.duration_ms,
         latency_ms=transcript.latency_ms,
         delivered=delivered is not None,
-        session_id=delivered or talk.message.session_id,
-        frame_bytes=talk.phone.budget,
+        session_id=delivered or said.message.session_id,
+        frame_bytes=said.phone.budget,
     )

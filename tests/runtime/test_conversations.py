@@ -10,9 +10,9 @@ from msgspec.structs import replace
 
 from podiumd.runtime.errors import AlreadyEnded, InvalidParameter
 from tests.plain import plain
+from tests.runtime.conversations import Conversation, begun, designing, talk
 from tests.runtime.fake_agent import done
 from tests.runtime.harness import Json, Machine, running
-from tests.runtime.phases import Talk, begun, designing, talk
 
 
 async def test_a_whole_conversation_from_its_opening_to_its_last_word(machine: Machine) -> None:
@@ -73,7 +73,7 @@ async def test_each_phase_has_its_own_text_and_tools_and_no_schema(machine: Mach
         assert served["transition"].schema["properties"]["to"]["enum"][0] == "agreed"
         assert [(point.event, point.match) for point in first.hooks] == [("before-tool", None)]
         machine.agent.turns[0].end(done())
-        held = Talk(daemon, run_id)
+        held = Conversation(daemon, run_id)
         await held.waits()
         turn = await held.answers("A shop")
         await turn.calls("save", key="goal", value="A shop")
@@ -194,7 +194,7 @@ async def test_a_conversation_that_is_gone_begins_anew_with_a_summary(
     transcript.write_text("{}\n")
     async with running(machine) as daemon:
         run_id = await daemon.start(talk(machine))
-        held = Talk(daemon, run_id)
+        held = Conversation(daemon, run_id)
         machine.agent.transcripts[held.session_id] = transcript
         (await daemon.turn()).end(done(text="What do you want?"))
         await held.waits()
@@ -205,7 +205,7 @@ async def test_a_conversation_that_is_gone_begins_anew_with_a_summary(
         await held.waits()
         machine.agent.transcripts.clear()
     async with running(machine) as daemon:
-        held = Talk(daemon, run_id)
+        held = Conversation(daemon, run_id)
         turn = await held.answers("A big one")
         assert turn.request.session_mode == "new"
         assert turn.prompt.startswith("This conversation is new to you")

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from podiumd.core.run import commands as c
-from podiumd.core.run.loop_commands import LoopCommand
-from podiumd.core.run.loop_facts import Words
-from podiumd.core.run.loop_state import LoopState
+from podiumd.core.run.native_loop_commands import LoopCommand
+from podiumd.core.run.native_loop_facts import Words
+from podiumd.core.run.native_loop_state import LoopState
 from podiumd.drivers.base import JournalClosed
 from podiumd.runtime.run.actor import RunActor
 
 
-class LoopLedger:
+class RunTurnJournal:
     """Records what happens within one turn of a run; see ``podiumd.drivers.base.TurnJournal``."""
 
     def __init__(self, actor: RunActor, turn_id: str) -> None:

@@ -12,9 +12,9 @@ from podiumd.drivers.base import TurnStatus
 from podiumd.runtime.errors import InvalidParameter
 from podiumd.runtime.intake import conversation_input
 from podiumd.wire.sessions import Went
+from tests.runtime.conversations import Conversation, begun, talk
 from tests.runtime.fake_agent import done
 from tests.runtime.harness import Json, Machine, running
-from tests.runtime.phases import Talk, begun, talk
 
 BUSY = ("refuse", "queue", "steer", "deliver")
 
@@ -202,7 +202,7 @@ async def test_words_reach_the_phase_from_the_main_session_too(machine: Machine)
         assert state.main_session != state.session_id
         went = await daemon.prompt("A shop", session_id=state.main_session)
         assert (went["delivery"], went["session_id"]) == ("phase", state.session_id)
-        turn = await Talk(daemon, held.run_id).turn()
+        turn = await Conversation(daemon, held.run_id).turn()
         assert (turn.prompt, turn.request.session_id) == ("A shop", state.session_id)
 
 

@@ -7,12 +7,12 @@ from podiumd.core.prompts.prompts import INTERRUPTED, ORIGINAL
 from podiumd.core.run import facts as f
 from podiumd.core.run.conversation_fold import NOW
 from tests.core.builders import Play, a_recipe, to
-from tests.core.talks import Talk, a_talk
+from tests.core.conversations import Conversation, a_talk
 
 
-def lost(**seen: object) -> Talk:
+def lost(**seen: object) -> Conversation:
     """A conversation of two turns whose record is gone when the third begins."""
-    talk = Talk()
+    talk = Conversation()
     talk.tell("A boat.")
     talk.call("save", key="goal", value="A boat")
     talk.call("save", key="people", value=["x" * 3000])
@@ -50,7 +50,7 @@ def test_only_that_prompt_does() -> None:
 
 
 def test_an_agent_that_spoke_first_is_told_so_and_nothing_saved_is_not_spoken_of() -> None:
-    talk = Talk(a_recipe({"one": a_talk({"x": to("one")}, opening="Hi.")}))
+    talk = Conversation(a_recipe({"one": a_talk({"x": to("one")}, opening="Hi.")}))
     talk.answers("Hello.")
     talk.tell("Well?")
     talk.begin(gone=True)

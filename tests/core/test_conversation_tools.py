@@ -6,23 +6,23 @@ from typing import Any
 
 import pytest
 
-from podiumd.core.prompts import tools as phase_tools
+from podiumd.core.prompts import tools
 from podiumd.core.recipe.model import Recipe, Step
 from podiumd.core.recipe.served_tools import changes
 from podiumd.core.run import commands as c
 from podiumd.core.run import facts as f
 from tests.core.builders import Play, a_command, a_recipe, a_step, leave, review_loop, to
-from tests.core.talks import CONTEXT, Talk, a_talk, phases
+from tests.core.conversations import CONTEXT, Conversation, a_talk, phases
 
 
 def names(step: Step, context: dict[str, Any] | None = None) -> tuple[str, ...]:
     recipe = a_recipe({"one": step}, context=context or {})
-    return phase_tools.served(recipe, step)
+    return tools.served(recipe, step)
 
 
-def talking(recipe: Recipe | None = None) -> Talk:
+def talking(recipe: Recipe | None = None) -> Conversation:
     """A conversation whose first turn runs."""
-    talk = Talk(recipe)
+    talk = Conversation(recipe)
     talk.tell("Hello.")
     talk.begin()
     return talk
@@ -54,7 +54,7 @@ def test_the_turn_says_which_tools_it_has_and_a_plain_prompt_has_none() -> None:
 
 
 def test_tools_are_offered_with_what_the_recipe_declares() -> None:
-    ask, save, transition, notify = phase_tools.specs(talking().state)
+    ask, save, transition, notify = tools.specs(talking().state)
 
     assert (ask.name, notify.name) == ("ask", "notify")
     assert save.schema["properties"] == {
@@ -74,7 +74,7 @@ def test_tools_are_offered_with_what_the_recipe_declares() -> None:
 def test_one_type_for_all_keys_or_any_at_all_is_offered_as_such() -> None:
     def value(context: dict[str, Any]) -> Any:
         state = talking(phases(context={"goal": "string", **context})).state
-        return phase_tools.specs(state)[1].schema["properties"]["value"]
+        return tools.specs(state)[1].schema["properties"]["value"]
 
     assert value({}) == {"type": "string"}
     assert value({"more": "any"}) == {}
@@ -82,18 +82,18 @@ def test_one_type_for_all_keys_or_any_at_all_is_offered_as_such() -> None:
 
 def test_a_turn_is_offered_its_outcomes_and_a_way_back_to_the_start() -> None:
     play = Play(a_recipe()).begin()
-    report, notify = phase_tools.specs(play.state)
+    report, notify = tools.specs(play.state)
     again = talking(a_recipe({"one": a_talk({"again": to("@restart")})}))
 
     assert (report.name, notify.name) == ("report_outcome", "notify")
     assert report.schema["properties"]["outcome"]["enum"] == ["complete", "other"]
-    assert "- again: begins again" in phase_tools.specs(again.state)[1].description
+    assert "- again: begins again" in tools.specs(again.state)[1].description
 
 
 def test_steps_of_turns_are_offered_the_same_so_that_a_session_can_keep_its_tools() -> None:
     loop = review_loop()
     turns = [step for step in loop.steps.values() if step.kind == "turn"]
-    reports = [phase_tools._spec("report_outcome", loop, step) for step in turns]
+    reports = [tools._spec("report_outcome", loop, step) for step in turns]
     [report] = {repr(spec.schema) for spec in reports}
     assert "'no-issues'" in report and "'complete'" in report
     assert not changes(loop)
@@ -107,8 +107,8 @@ def test_steps_of_turns_are_offered_the_same_so_that_a_session_can_keep_its_tool
 
 
 def test_nothing_is_offered_where_there_is_no_step() -> None:
-    assert phase_tools.specs(Play().state) == ()
-    assert phase_tools.specs(Play(a_recipe()).state) == ()
+    assert tools.specs(Play().state) == ()
+    assert tools.specs(Play(a_recipe()).state) == ()
 
 
 def test_a_call_is_recorded_once_and_answered_from_what_was_recorded() -> None:
@@ -173,13 +173,13 @@ def test_a_text_of_a_list_is_saved_as_the_list() -> None:
 
 
 def test_a_tool_that_does_not_exist_in_the_step_is_refused() -> None:
-    used = Talk(a_recipe({"one": a_talk(opening="Hi.")})).call("transition", to="end")
+    used = Conversation(a_recipe({"one": a_talk(opening="Hi.")})).call("transition", to="end")
 
     assert (used.success, used.message) == (
         False,
         "there is no tool 'transition' in this step; it has: ask, notify",
     )
-    bare = Talk(a_recipe({"one": a_talk(opening="Hi.", tools=("Read",))})).call(
+    bare = Conversation(a_recipe({"one": a_talk(opening="Hi.", tools=("Read",))})).call(
         "ask", question="Hm?"
     )
     assert bare.message == "there is no tool 'ask' in this step; it has: none"
@@ -262,8 +262,8 @@ def test_a_transition_waits_for_what_the_texts_of_its_target_use() -> None:
         "one": a_talk({"go": to("two"), "again": to("@restart")}, opening="Hi."),
         "two": a_step("Build {{ctx.goal}} for {{ctx.people}}."),
     }
-    talk = Talk(a_recipe(steps, context=CONTEXT)).begin()
-    assert isinstance(talk, Talk)
+    talk = Conversation(a_recipe(steps, context=CONTEXT)).begin()
+    assert isinstance(talk, Conversation)
     talk.call("save", key="goal", value="a boat")
 
     used = talk.call("transition", to="go")
@@ -301,7 +301,7 @@ def test_a_person_is_told_something() -> None:
 
 
 def test_an_outcome_is_reported_once() -> None:
-    play = Talk(
+    play = Conversation(
         a_recipe({"one": a_step(on={"complete": to("two"), "stuck": to("two")}), "two": a_step()})
     )
     wrong = play.call("report_outcome", outcome="finished")
@@ -321,7 +321,7 @@ def test_an_outcome_is_reported_once() -> None:
 
 
 def test_structured_output_comes_before_the_tool() -> None:
-    play = Talk(
+    play = Conversation(
         a_recipe(
             {
                 "one": a_step(
@@ -341,7 +341,7 @@ def test_structured_output_comes_before_the_tool() -> None:
 
 
 def test_what_was_reported_in_a_turn_that_was_cut_off_does_not_stand() -> None:
-    play = Talk(a_recipe())
+    play = Conversation(a_recipe())
     play.call("report_outcome", outcome="complete")
     play.over("broken")
     play.begin().over(texts=("Hm.",))

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from podiumd.core.reply.actions import NAMES
-from podiumd.core.run import loop_commands as lc
-from podiumd.core.run import loop_facts as lf
-from podiumd.core.run import loop_state as ls
+from podiumd.core.run import native_loop_commands as lc
+from podiumd.core.run import native_loop_facts as lf
+from podiumd.core.run import native_loop_state as ls
 from tests.core.looped import Looped, read, write
 
 SERVED = ("ask", "save", "transition")
@@ -87,12 +87,12 @@ def test_the_turn_goes_on_after_every_other_tool() -> None:
 def test_words_that_come_after_an_ask_are_not_taken_by_this_turn() -> None:
     looped = Looped(served=SERVED)
     words = (lf.Words("u", "One more thing."),)
-    assert looped.tell(lc.Steered(words=words)) == ["words.added"]
+    assert looped.tell(lc.AddWords(words=words)) == ["words.added"]
 
     looped.says(ASKS)
     looped.over(message="asked")
 
-    assert looped.tell(lc.Steered(words=(lf.Words("v", "And this."),))) == []
+    assert looped.tell(lc.AddWords(words=(lf.Words("v", "And this."),))) == []
     assert looped.ending.kind == "done"
 
 
@@ -103,7 +103,7 @@ def test_a_commit_that_a_hook_refuses_after_an_ask_does_not_call_the_model_back(
     looped.says(ASKS)
     looped.over(message="asked")
     assert looped.due() == ls.Commit(checkpoint=False)
-    looped.tell(lc.CommitOver(state="refused", detail="badly formatted"))
+    looped.tell(lc.ReportCommitEnd(state="refused", detail="badly formatted"))
 
     assert looped.ending.kind == "done"
     assert looped.loop.commit == ls.CommitNote(state="refused", detail="badly formatted")
@@ -145,7 +145,7 @@ def test_an_action_that_the_turn_may_not_do_fails_alone() -> None:
     looped.says(write(), read())
 
     denied = lf.Result(action="write_file", success=False, message="the mode is read-only")
-    looped.tell(lc.ActionOver(index=0, result=denied, alone=True))
+    looped.tell(lc.ReportActionEnd(index=0, result=denied, alone=True))
 
     assert looped.results[0] == denied
     assert looped.due() == ls.Act(1)

@@ -56,7 +56,7 @@ def hook(event: str, *argv: str, match: str = "", step: str = "goal") -> str:
     return f'[[steps.{step}.hooks]]\nevent = "{event}"\nrun = [{run}]\n{named}'
 
 
-class Talk:
+class Conversation:
     """A conversation that has begun: its opening is said, and it waits for a person."""
 
     def __init__(self, daemon: Daemon, run_id: str) -> None:
@@ -89,17 +89,17 @@ class Talk:
         await self.daemon.until(self.run_id, lambda state: state.waits_for_words)
 
 
-async def begun(daemon: Daemon, recipe: str, **more: object) -> Talk:
+async def begun(daemon: Daemon, recipe: str, **more: object) -> Conversation:
     """Start a conversation and let its agent say the first word."""
     run_id = await daemon.start(recipe, **more)
     turn = await daemon.turn()
     turn.end(done(text="What do you want?"))
-    found = Talk(daemon, run_id)
+    found = Conversation(daemon, run_id)
     await found.waits()
     return found
 
 
-async def at_work(daemon: Daemon, recipe: str) -> tuple[Talk, FakeTurn]:
+async def at_work(daemon: Daemon, recipe: str) -> tuple[Conversation, FakeTurn]:
     """The same, with an agent at work on a person's first words."""
     found = await begun(daemon, recipe)
     return found, await found.answers("A shop")
@@ -111,7 +111,7 @@ async def agree(turn: FakeTurn) -> None:
     assert (await turn.calls("transition", to="agreed", summary="A shop it is"))[0]
 
 
-async def designing(daemon: Daemon, recipe: str) -> Talk:
+async def designing(daemon: Daemon, recipe: str) -> Conversation:
     """The same, in its second phase."""
     found = await begun(daemon, recipe)
     turn = await found.answers("A shop")

@@ -11,7 +11,7 @@ from podiumd.core.analysis.rehearse import play_step
 from podiumd.core.analysis.rehearse_conversation import PhasePlay, ToolPlayed
 from podiumd.core.recipe.model import Recipe
 from tests.core.builders import a_recipe, to
-from tests.core.talks import CONTEXT, a_hook, a_talk, phases
+from tests.core.conversations import CONTEXT, a_hook, a_talk, phases
 
 SAVE = 'Good.\n```json\n{"action": "save", "key": "goal", "value": "A boat"}\n```'
 AGREED = 'Fine.\n\n```json\n{"action": "transition", "to": "agreed", "summary": "So."}\n```'

@@ -17,7 +17,7 @@ from podiumd.runtime.run.registry import Runs
 from podiumd.wire.event import SNAPSHOT, Event
 
 
-class Following:
+class EventAccess:
     """Access to events for followers."""
 
     def __init__(self, context: Context, runs: Runs) -> None:

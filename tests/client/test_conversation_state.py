@@ -10,7 +10,7 @@ from podium.render.conversation_words import context, is_told
 from podium.render.history import as_json
 from podium.render.question import answer_words, body, choice_lines, how
 from podium.render.table_entry import TableEntry
-from podium.rpc.conversation_state import Carried, of_phase, waits_for_words
+from podium.rpc.conversation_state import Carried, ends_turn, waits_for_words
 from tests.client import phases, stories
 from tests.client.fake_daemon import QUESTION_ID, RUN_ID, FakeDaemon, podium
 from tests.client.histories import told
@@ -42,9 +42,9 @@ def test_a_run_waits_for_words_where_no_question_stands() -> None:
 
 
 def test_a_question_within_a_turn_is_none_of_a_phase() -> None:
-    assert of_phase(ASK)
-    assert not of_phase({**ASK, "tool": "AskUserQuestion"})
-    assert not of_phase(stories.QUESTION)
+    assert ends_turn(ASK)
+    assert not ends_turn({**ASK, "tool": "AskUserQuestion"})
+    assert not ends_turn(stories.QUESTION)
 
 
 def test_a_message_is_answered_by_the_turn_that_carries_it_and_no_earlier_one() -> None:

@@ -21,7 +21,7 @@ STANDING: Final = ("waiting", "paused", "ended")
 STOPPING: Final = "The daemon stops. Send the same once more when it is back: nothing is lost."
 
 
-class Following:
+class RunReporter:
     """Report one run. ``live`` is a feed of all events that was there before anything was asked, so
     that nothing is missed."""
 

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from podiumd.core.decide.native_loop import MAX_INVALID
-from podiumd.core.run import loop_commands as lc
-from podiumd.core.run import loop_facts as lf
-from podiumd.core.run import loop_state as ls
+from podiumd.core.run import native_loop_commands as lc
+from podiumd.core.run import native_loop_facts as lf
+from podiumd.core.run import native_loop_state as ls
 from tests.core.looped import DONE, NEW, OLD, Looped, block, change, read, run, write
 
 BATCHES = (
@@ -39,23 +39,25 @@ changes = st.lists(
 index = st.integers(0, 2)
 commands = st.one_of(
     st.builds(
-        lc.ReplySeen,
+        lc.ReportReply,
         text=st.sampled_from(REPLIES),
         stop=st.sampled_from(["end", "end", "end", "length", "other"]),
         cost_usd=st.sampled_from([0.0, 0.1]),
     ),
-    st.builds(lc.ActionPlanned, index=index, changes=changes),
-    st.builds(lc.ActionOver, index=index, result=result, changes=changes),
-    st.builds(lc.ActionRefused, index=index, note=st.sampled_from(["", "no"])),
-    st.builds(lc.CommitOver, state=st.sampled_from(["committed", "nothing", "refused", "failed"])),
+    st.builds(lc.PlanAction, index=index, changes=changes),
+    st.builds(lc.ReportActionEnd, index=index, result=result, changes=changes),
+    st.builds(lc.RefuseAction, index=index, note=st.sampled_from(["", "no"])),
     st.builds(
-        lc.Steered,
+        lc.ReportCommitEnd, state=st.sampled_from(["committed", "nothing", "refused", "failed"])
+    ),
+    st.builds(
+        lc.AddWords,
         words=st.lists(st.builds(lf.Words, st.sampled_from("stu"), st.just("x")), max_size=2).map(
             tuple
         ),
     ),
     st.builds(
-        lc.ReplyFailed,
+        lc.ReportReplyFailure,
         kind=st.sampled_from(["api_error", "usage_limit", "failed"]),
         detail=st.just("529"),
     ),
@@ -66,7 +68,7 @@ def fitting(looped: Looped, data: st.DataObject) -> lc.LoopCommand:
     """Mostly what a driver would tell now, sometimes anything."""
     due = looped.due()
     anything: lc.LoopCommand = data.draw(commands)
-    if isinstance(due, ls.Act) and isinstance(anything, lc.ActionOver | lc.ActionRefused):
+    if isinstance(due, ls.Act) and isinstance(anything, lc.ReportActionEnd | lc.RefuseAction):
         return replace(anything, index=due.index)
     return anything
 
@@ -113,7 +115,7 @@ def test_a_turn_whose_driver_does_what_is_next_comes_to_its_end(
             looped.over(data.draw(st.booleans()), "so", *data.draw(changes))
         else:
             states: list[lc.CommitState] = ["committed", "refused", "failed"]
-            looped.tell(lc.CommitOver(state=data.draw(st.sampled_from(states))))
+            looped.tell(lc.ReportCommitEnd(state=data.draw(st.sampled_from(states))))
 
     assert isinstance(looped.due(), ls.Over)
     looped.report()

@@ -13,14 +13,14 @@ from podiumd.core.run import commands as c
 from podiumd.core.run import facts as f
 from podiumd.core.run.commands import CommandRefused
 from tests.core.builders import WORKTREE, Play, a_recipe, a_step, to
-from tests.core.talks import Talk, a_talk
+from tests.core.conversations import Conversation, a_talk
 
 ASK: dict[str, Any] = {"question": "Which?", "options": ["red", "blue"]}
 MESSAGE = f.Move(kind="turn", purpose="say")
 
 
 def test_the_same_message_counts_once() -> None:
-    talk = Talk()
+    talk = Conversation()
     talk.tell("Hi.", uuid="m1")
 
     assert talk.tell("Hi again.", uuid="m1") == []
@@ -29,11 +29,11 @@ def test_the_same_message_counts_once() -> None:
 
 def test_an_empty_message_is_refused() -> None:
     with pytest.raises(CommandRefused, match="nothing in this message"):
-        Talk().tell(" \n", uuid="m1")
+        Conversation().tell(" \n", uuid="m1")
 
 
 def test_several_messages_that_waited_are_one_prompt() -> None:
-    talk = Talk()
+    talk = Conversation()
     talk.tell("One.", uuid="m1")
     talk.tell("Two.", uuid="m2")
     talk.begin()
@@ -43,7 +43,7 @@ def test_several_messages_that_waited_are_one_prompt() -> None:
 
 
 def test_more_than_a_prompt_can_hold_is_sent_in_several() -> None:
-    talk = Talk()
+    talk = Conversation()
     texts = ["a" * 600_000, "b" * 300_000, "c" * 200_000, "d" * 100_000]
     for text in texts:
         talk.tell(text, uuid=text[0])
@@ -57,7 +57,7 @@ def test_more_than_a_prompt_can_hold_is_sent_in_several() -> None:
 
 
 def test_words_during_a_turn_go_to_its_agent() -> None:
-    talk = Talk()
+    talk = Conversation()
     talk.tell("Hi.")
     talk.begin()
 
@@ -69,7 +69,7 @@ def test_words_during_a_turn_go_to_its_agent() -> None:
 
 
 def test_what_the_agent_did_not_take_is_the_next_message() -> None:
-    talk = Talk()
+    talk = Conversation()
     talk.tell("Hi.")
     talk.begin()
     talk.tell("In red.", uuid="m2")
@@ -83,7 +83,7 @@ def test_what_the_agent_did_not_take_is_the_next_message() -> None:
 
 
 def test_a_steer_in_a_conversation_is_a_message() -> None:
-    talk = Talk()
+    talk = Conversation()
 
     assert talk.do(c.Steer, uuid="s1", text="Hi.") == ["message.received"]
     assert talk.do(c.Steer, uuid="s1", text="Hi.") == []
@@ -92,7 +92,7 @@ def test_a_steer_in_a_conversation_is_a_message() -> None:
 
 
 def test_what_is_said_after_a_question_was_asked_does_not_go_to_the_turn() -> None:
-    talk = Talk()
+    talk = Conversation()
     talk.tell("Hi.")
     talk.call("ask", **ASK)
 
@@ -104,7 +104,7 @@ def test_what_is_said_after_a_question_was_asked_does_not_go_to_the_turn() -> No
 
 
 def test_a_late_delivery_takes_no_waiting_words_away() -> None:
-    talk = Talk()
+    talk = Conversation()
     talk.tell("Hi.", uuid="m1")
 
     assert talk.do(c.ReportEffectEnd, effect="steer:m1", state="delivered") == []
@@ -113,7 +113,7 @@ def test_a_late_delivery_takes_no_waiting_words_away() -> None:
 
 
 def test_who_speaks_while_the_run_is_paused_has_it_go_on() -> None:
-    talk = Talk()
+    talk = Conversation()
     talk.do(c.Pause)
     kinds = talk.tell("Hi.")
 
@@ -123,7 +123,7 @@ def test_who_speaks_while_the_run_is_paused_has_it_go_on() -> None:
 
 
 def test_who_speaks_takes_back_a_pause_that_has_not_begun() -> None:
-    talk = Talk()
+    talk = Conversation()
     talk.tell("Hi.")
     talk.begin()
     talk.do(c.Pause)
@@ -135,7 +135,7 @@ def test_who_speaks_takes_back_a_pause_that_has_not_begun() -> None:
 
 
 def test_words_do_not_end_the_wait_for_the_agents_limit() -> None:
-    talk = Talk()
+    talk = Conversation()
     talk.tell("Hi.")
     talk.begin().over("usage_limit", resets_at="2026-01-02T05:00:00.000Z")
     talk.tell("Now?", uuid="m2")
@@ -147,7 +147,7 @@ def test_words_do_not_end_the_wait_for_the_agents_limit() -> None:
 
 
 def test_after_an_interruption_the_next_words_say_what_comes() -> None:
-    talk = Talk()
+    talk = Conversation()
     talk.tell("A boat.")
     talk.begin()
     talk.do(c.Interrupt)
@@ -160,7 +160,7 @@ def test_after_an_interruption_the_next_words_say_what_comes() -> None:
 
 
 def test_an_interrupted_prompt_that_the_agent_never_got_comes_with_the_next_words() -> None:
-    talk = Talk()
+    talk = Conversation()
     talk.tell("A boat.")
     talk.begin()
     talk.do(c.Interrupt)
@@ -172,7 +172,7 @@ def test_an_interrupted_prompt_that_the_agent_never_got_comes_with_the_next_word
 
 
 def test_an_interrupted_turn_that_is_resumed_goes_on() -> None:
-    talk = Talk()
+    talk = Conversation()
     talk.tell("A boat.")
     talk.begin()
     talk.do(c.Interrupt)
@@ -184,7 +184,7 @@ def test_an_interrupted_turn_that_is_resumed_goes_on() -> None:
 
 
 def test_who_speaks_while_the_turn_is_being_stopped_has_the_run_go_on_with_that() -> None:
-    talk = Talk()
+    talk = Conversation()
     talk.tell("A boat.")
     talk.begin()
     talk.do(c.Interrupt)
@@ -197,7 +197,7 @@ def test_who_speaks_while_the_turn_is_being_stopped_has_the_run_go_on_with_that(
 
 
 def test_words_from_before_an_interruption_do_not_undo_it() -> None:
-    talk = Talk()
+    talk = Conversation()
     talk.tell("A boat.")
     talk.begin()
     talk.tell("A red one.", uuid="m2")
@@ -209,7 +209,7 @@ def test_words_from_before_an_interruption_do_not_undo_it() -> None:
 
 
 def test_an_interruption_that_comes_too_late_pauses_what_comes_next() -> None:
-    talk = Talk()
+    talk = Conversation()
     talk.tell("A boat.")
     talk.call("ask", **ASK)
     talk.do(c.Interrupt)
@@ -220,7 +220,7 @@ def test_an_interruption_that_comes_too_late_pauses_what_comes_next() -> None:
 
 
 def test_a_turn_that_was_cut_off_is_taken_up_with_what_was_said_meanwhile() -> None:
-    talk = Talk()
+    talk = Conversation()
     talk.tell("A boat.")
     talk.begin()
     talk.tell("In red.", uuid="m2")
@@ -232,7 +232,7 @@ def test_a_turn_that_was_cut_off_is_taken_up_with_what_was_said_meanwhile() -> N
 
 
 def test_a_transition_of_a_turn_that_was_cut_off_still_holds() -> None:
-    talk = Talk()
+    talk = Conversation()
     talk.tell("A boat.")
     talk.call("save", key="goal", value="A boat")
     talk.call("transition", to="agreed")
@@ -245,7 +245,7 @@ def test_a_transition_of_a_turn_that_was_cut_off_still_holds() -> None:
 def test_a_question_of_a_turn_that_was_cut_off_is_put_at_once() -> None:
     ends: tuple[EndKind, ...] = ("broken", "usage_limit")
     for kind in ends:
-        talk = Talk()
+        talk = Conversation()
         talk.tell("A boat.")
         talk.call("ask", **ASK)
         talk.over(kind, resets_at="2026-01-02T05:00:00.000Z")
@@ -257,7 +257,7 @@ def test_a_question_of_a_turn_that_was_cut_off_is_put_at_once() -> None:
 
 
 def test_a_turn_that_fails_ends_the_run_as_any_turn_does() -> None:
-    talk = Talk()
+    talk = Conversation()
     talk.tell("A boat.")
     talk.begin().over("api_error", detail="overloaded")
 
@@ -265,7 +265,7 @@ def test_a_turn_that_fails_ends_the_run_as_any_turn_does() -> None:
 
 
 def test_a_person_may_have_the_last_prompt_sent_again() -> None:
-    talk = Talk()
+    talk = Conversation()
     talk.tell("A boat.")
     for _ in range(3):
         talk.begin().over("broken")
@@ -278,7 +278,7 @@ def test_a_person_may_have_the_last_prompt_sent_again() -> None:
 
 @pytest.mark.parametrize("answer", ["retry", "continue"])
 def test_recovery_adds_nothing_to_a_conversation_that_waits(answer: str) -> None:
-    talk = Talk()
+    talk = Conversation()
     talk.do(c.AskRecovery, about="damage", text="A file is damaged.")
     talk.answer(answer)
 
@@ -308,7 +308,7 @@ def test_a_message_on_the_way_to_a_phase_is_its_first_prompt_or_waits_for_its_op
         "two": a_talk({"go": to("three")}),
         "three": a_talk({"back": to("two")}, opening="Hello."),
     }
-    talk = Talk(a_recipe(steps))
+    talk = Conversation(a_recipe(steps))
     talk.say("complete")
     talk.tell("Hi.", uuid="m1")
     talk.call("transition", to="go")
@@ -324,7 +324,7 @@ def test_a_message_on_the_way_to_a_phase_is_its_first_prompt_or_waits_for_its_op
 
 
 def test_the_turn_that_will_carry_a_message_can_be_foreseen() -> None:
-    talk = Talk()
+    talk = Conversation()
     talk.tell("Hi.", uuid="m1")
     foreseen = core.carrier(talk.state, "m1")
     talk.begin()
@@ -341,7 +341,7 @@ def test_what_is_said_before_the_first_phase_begins_is_its_first_message(
 ) -> None:
     """The run is in line, or its working tree is being made."""
     talk = Play(a_recipe({"one": a_talk({"x": to("one")}, opening=opening)}), worktree=worktree)
-    assert talk.state.hears and not talk.state.in_talk
+    assert talk.state.hears and not talk.state.in_conversation
     talk.do(c.Say, uuid="m1", text="Hi.")
     foreseen = core.carrier(talk.state, "m1")
     if worktree is not None:
@@ -355,7 +355,7 @@ def test_what_is_said_before_the_first_phase_begins_is_its_first_message(
 
 
 def test_what_is_said_on_the_way_to_another_phase_is_carried_by_a_turn_of_that() -> None:
-    talk = Talk()
+    talk = Conversation()
     talk.tell("A boat.")
     talk.call("save", key="goal", value="A boat")
     talk.call("transition", to="agreed")
@@ -375,11 +375,11 @@ def test_nobody_is_heard_on_the_way_to_a_step_that_is_no_conversation() -> None:
     paused.do(c.Pause)  # beside it, a prompt of one's own goes through
 
     assert [one.state.hears for one in (work, paused, Play())] == [False, False, False]
-    assert Talk().state.hears
+    assert Conversation().state.hears
 
 
 def test_a_message_before_the_opening_is_carried_by_the_turn_after_it() -> None:
-    class Held(Talk):
+    class Held(Conversation):
         def go(self, **seen: object) -> Held:
             """Only into the step, not to its turn."""
             self.do(c.Proceed)

@@ -1,4 +1,5 @@
-"""Conversations to play with: phases as data, and ``Talk``, a play in which agents use tools."""
+"""Conversations to play with: phases as data, and ``Conversation``, a play in which agents
+use tools."""
 
 from __future__ import annotations
 
@@ -43,7 +44,7 @@ def phases(limits: Limits | None = None, **more: Any) -> Recipe:
     return a_recipe(more.pop("steps", steps), limits, **{"context": CONTEXT, **more})
 
 
-class Talk(Play):
+class Conversation(Play):
     """A run of a conversation."""
 
     def __init__(self, recipe: Recipe | None = None, **start: Any) -> None:

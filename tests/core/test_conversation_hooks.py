@@ -12,7 +12,7 @@ from podiumd.core.recipe.model import Limits, Recipe
 from podiumd.core.run import commands as c
 from podiumd.core.run import facts as f
 from tests.core.builders import a_recipe, leave, to
-from tests.core.talks import CONTEXT, Talk, a_hook, a_talk
+from tests.core.conversations import CONTEXT, Conversation, a_hook, a_talk
 
 HOOKS = (a_hook("./one"), a_hook("./before", event="before-tool"), a_hook("podium:clean-tree"))
 
@@ -26,7 +26,7 @@ def guarded(limits: Limits | None = None, **more: Any) -> Recipe:
 
 
 def test_hooks_run_one_after_the_other_when_a_turn_is_over() -> None:
-    talk = Talk(guarded())
+    talk = Conversation(guarded())
     talk.call("transition", to="done")
     talk.answers()
     assert [hook.run for hook in core.turn_end_hooks(talk.state.recipe.steps["one"])] == [  # type: ignore[union-attr]
@@ -45,7 +45,7 @@ def test_hooks_run_one_after_the_other_when_a_turn_is_over() -> None:
 
 
 def test_the_seconds_of_hooks_are_work() -> None:
-    talk = Talk(guarded(Limits(max_minutes=1.0)))
+    talk = Conversation(guarded(Limits(max_minutes=1.0)))
     talk.answers()
     talk.hook(seconds=90.0)
     talk.hook()
@@ -56,7 +56,7 @@ def test_the_seconds_of_hooks_are_work() -> None:
 
 
 def test_a_refusal_goes_back_to_the_agent_and_drops_what_the_turn_asked_for() -> None:
-    talk = Talk(guarded())
+    talk = Conversation(guarded())
     talk.call("transition", to="done")
     talk.answers()
     talk.hook(2, reason=" The tree is dirty.\n")
@@ -71,7 +71,7 @@ def test_a_refusal_goes_back_to_the_agent_and_drops_what_the_turn_asked_for() ->
 
 
 def test_a_hook_without_a_reason_is_given_one() -> None:
-    talk = Talk(guarded())
+    talk = Conversation(guarded())
     talk.answers()
     talk.hook(2)
 
@@ -79,7 +79,7 @@ def test_a_hook_without_a_reason_is_given_one() -> None:
 
 
 def test_too_many_refusals_in_a_row_end_the_run() -> None:
-    talk = Talk(guarded(Limits(max_retries=1)))
+    talk = Conversation(guarded(Limits(max_retries=1)))
     talk.answers()
     talk.hook(2, reason="No.")
     talk.answers()
@@ -91,7 +91,7 @@ def test_too_many_refusals_in_a_row_end_the_run() -> None:
 
 
 def test_refusals_that_are_not_in_a_row_are_counted_anew() -> None:
-    talk = Talk(guarded(Limits(max_retries=1)))
+    talk = Conversation(guarded(Limits(max_retries=1)))
     for number in range(3):
         talk.answers()
         talk.hook(2)
@@ -104,7 +104,7 @@ def test_refusals_that_are_not_in_a_row_are_counted_anew() -> None:
 
 
 def test_a_phase_that_goes_on_by_itself_counts_both_kinds_of_faults() -> None:
-    talk = Talk(guarded(Limits(max_retries=1), auto=True))
+    talk = Conversation(guarded(Limits(max_retries=1), auto=True))
     talk.answers()
     talk.hook(2)
     talk.answers()
@@ -113,7 +113,7 @@ def test_a_phase_that_goes_on_by_itself_counts_both_kinds_of_faults() -> None:
 
     assert talk.last(f.OutcomeInvalid).attempt == 2
     assert talk.reason == "orchestration-error"
-    once = Talk(guarded(auto=True))
+    once = Conversation(guarded(auto=True))
     once.answers()
     once.hook()
     once.hook()
@@ -122,7 +122,7 @@ def test_a_phase_that_goes_on_by_itself_counts_both_kinds_of_faults() -> None:
 
 
 def test_words_that_come_while_hooks_run_are_sent_after_them() -> None:
-    talk = Talk(guarded())
+    talk = Conversation(guarded())
     talk.answers()
     assert talk.tell("And now?") == ["message.received"]
     talk.hook()
@@ -133,7 +133,7 @@ def test_words_that_come_while_hooks_run_are_sent_after_them() -> None:
 
 
 def test_a_question_is_put_after_the_hooks_and_words_do_not_hurry_it() -> None:
-    talk = Talk(guarded())
+    talk = Conversation(guarded())
     talk.call("ask", question="Which?")
     talk.answers()
     talk.tell("Well?")
@@ -148,7 +148,7 @@ def test_a_question_is_put_after_the_hooks_and_words_do_not_hurry_it() -> None:
 
 
 def test_a_hook_that_is_not_due_decides_nothing() -> None:
-    talk = Talk(guarded())
+    talk = Conversation(guarded())
     assert talk.do(c.ReportHookEnd, index=0, exit_status=2) == []
     talk.answers()
 
@@ -158,7 +158,7 @@ def test_a_hook_that_is_not_due_decides_nothing() -> None:
 
 
 def test_a_pause_waits_for_the_hook_that_runs() -> None:
-    talk = Talk(guarded())
+    talk = Conversation(guarded())
     talk.answers()
     talk.do(c.Pause)
     assert talk.state.stop is not None
@@ -171,7 +171,7 @@ def test_a_pause_waits_for_the_hook_that_runs() -> None:
 
 
 def test_a_hook_that_was_stopped_runs_again() -> None:
-    talk = Talk(guarded())
+    talk = Conversation(guarded())
     talk.answers()
     talk.do(c.Interrupt)
     talk.do(c.ReportWorkStopped)
@@ -183,7 +183,7 @@ def test_a_hook_that_was_stopped_runs_again() -> None:
 
 @pytest.mark.parametrize("ended", ["stopped", "ended by itself"])
 def test_who_speaks_while_a_hook_is_being_stopped_has_the_run_go_on_with_that(ended: str) -> None:
-    talk = Talk(guarded())
+    talk = Conversation(guarded())
     talk.answers()
     talk.do(c.Interrupt)
     talk.tell("And now?")
@@ -201,7 +201,7 @@ def test_who_speaks_while_a_hook_is_being_stopped_has_the_run_go_on_with_that(en
 
 
 def test_hooks_have_no_say_where_the_run_is_cancelled() -> None:
-    talk = Talk(guarded())
+    talk = Conversation(guarded())
     talk.begin()
     talk.do(c.Cancel)
     talk.over(texts=("Bye.",))

@@ -1,4 +1,4 @@
-"""The ledger of a native turn: what its driver records is stored, and outlives the daemon."""
+"""The journal of a native turn: what its driver records is stored, and outlives the daemon."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ import pytest
 
 from podiumd.core.reply.actions import NAMES
 from podiumd.core.reply.report import TurnReport
-from podiumd.core.run import loop_commands as lc
-from podiumd.core.run import loop_facts as lf
-from podiumd.core.run import loop_state as ls
+from podiumd.core.run import native_loop_commands as lc
+from podiumd.core.run import native_loop_facts as lf
+from podiumd.core.run import native_loop_state as ls
 from podiumd.drivers.base import JournalClosed, TurnJournal, TurnStatus
 from tests.plain import plain
 from tests.runtime.fake_agent import FakeDriver, FakeTurn, done
@@ -28,19 +28,19 @@ WRITTEN = lf.Result(action="write_file", success=True, message="created")
 CHANGE = lf.FileChange("a.py", None, "b" * 64)
 
 
-def ledger_of(turn: FakeTurn) -> TurnJournal:
-    assert turn.request.ledger is not None
-    return turn.request.ledger
+def journal_of(turn: FakeTurn) -> TurnJournal:
+    assert turn.request.journal is not None
+    return turn.request.journal
 
 
 async def half_done(turn: FakeTurn) -> TurnJournal:
     """The turn has read, and is about to write."""
-    ledger = ledger_of(turn)
-    await ledger.record(BEGIN)
-    await ledger.record(lc.ReplySeen(text=READ_AND_WRITE, cost_usd=0.5))
-    await ledger.record(lc.ActionOver(index=0, result=READ))
-    await ledger.record(lc.ActionPlanned(index=1, changes=(CHANGE,)))
-    return ledger
+    journal = journal_of(turn)
+    await journal.record(BEGIN)
+    await journal.record(lc.ReportReply(text=READ_AND_WRITE, cost_usd=0.5))
+    await journal.record(lc.ReportActionEnd(index=0, result=READ))
+    await journal.record(lc.PlanAction(index=1, changes=(CHANGE,)))
+    return journal
 
 
 @pytest.fixture
@@ -75,13 +75,13 @@ async def test_what_is_recorded_is_stored_and_answers_with_what_is_next(
 ) -> None:
     async with running(machine) as daemon:
         run_id, turn = await daemon.begun(one)
-        ledger = ledger_of(turn)
-        fresh = ledger.loop
+        journal = journal_of(turn)
+        fresh = journal.loop
         assert fresh.next == ls.Begin()
-        assert (await ledger.record(BEGIN)).next == ls.Ask()
-        assert (await ledger.record(lc.ReplySeen(text=READ_AND_WRITE))).next == ls.Act(0)
-        assert ledger.loop.next == ls.Act(0)
-        assert (await ledger.record(lc.ActionOver(index=1, result=READ))).next == ls.Act(0)
+        assert (await journal.record(BEGIN)).next == ls.Ask()
+        assert (await journal.record(lc.ReportReply(text=READ_AND_WRITE))).next == ls.Act(0)
+        assert journal.loop.next == ls.Act(0)
+        assert (await journal.record(lc.ReportActionEnd(index=1, result=READ))).next == ls.Act(0)
 
         assert (await daemon.types(run_id))[-2:] == ["loop.started", "reply.received"]
         await completed(daemon, run_id, turn)
@@ -92,18 +92,18 @@ async def test_a_ledger_closes_with_its_turn_and_still_tells_how_far_that_came(
 ) -> None:
     async with running(machine) as daemon:
         run_id, turn = await daemon.begun(one)
-        ledger = await half_done(turn)
+        journal = await half_done(turn)
         turn.end(done(text="no JSON"))
         retry = await daemon.turn()
 
         with pytest.raises(JournalClosed):
-            await ledger.record(lc.ActionOver(index=1, result=READ))
-        assert ledger.loop.next == ls.Act(1)
-        assert ledger.words == ()
-        assert ledger_of(retry).loop == ls.LoopState()
+            await journal.record(lc.ReportActionEnd(index=1, result=READ))
+        assert journal.loop.next == ls.Act(1)
+        assert journal.words == ()
+        assert journal_of(retry).loop == ls.LoopState()
         await completed(daemon, run_id, retry)
         with pytest.raises(JournalClosed):
-            await ledger_of(retry).record(BEGIN)
+            await journal_of(retry).record(BEGIN)
 
 
 async def test_the_next_daemon_enters_the_same_turn_again_where_it_was(
@@ -115,13 +115,15 @@ async def test_the_next_daemon_enters_the_same_turn_again_where_it_was(
         again = await daemon.turn()
         assert again.request.turn_id == turn.request.turn_id
         (pending,) = mortal.agent.looked_at
-        loop = ledger_of(again).loop
+        loop = journal_of(again).loop
         assert pending.loop == loop
         assert loop.next == ls.Act(1)
         assert [a.result for a in loop.rounds[0].actions] == [READ, None]
         assert loop.rounds[0].actions[1].intended is not None
 
-        await ledger_of(again).record(lc.ActionOver(index=1, result=WRITTEN, changes=(CHANGE,)))
+        await journal_of(again).record(
+            lc.ReportActionEnd(index=1, result=WRITTEN, changes=(CHANGE,))
+        )
         run = await completed(daemon, run_id, again)
         assert (run["exit"]["reason"], run["turns"]) == ("turn-complete", 1)
         assert run["cost_usd"] == 0.5
@@ -186,16 +188,16 @@ async def test_words_that_the_turn_took_and_did_not_begin_with_wait_in_the_ledge
 ) -> None:
     async with cut_off(mortal, one) as (daemon, run_id, turn):
         assert plain(await daemon.service.steer(run_id, "And b.py.")) == {"state": "queued"}
-        assert [words.text for words in ledger_of(turn).words] == ["And b.py."]
+        assert [words.text for words in journal_of(turn).words] == ["And b.py."]
     async with running(mortal) as daemon:
         again = await daemon.turn()
-        ledger = ledger_of(again)
-        assert [words.text for words in ledger.words] == ["And b.py."]
-        loop = await ledger.record(lc.Steered(words=ledger.words))
+        journal = journal_of(again)
+        assert [words.text for words in journal.words] == ["And b.py."]
+        loop = await journal.record(lc.AddWords(words=journal.words))
         assert [(words.after, words.text) for words in loop.words] == [(1, "And b.py.")]
-        again.begins_with(ledger.words[0].uuid)
+        again.begins_with(journal.words[0].uuid)
         await daemon.until(run_id, lambda state: not state.steers)
-        assert ledger.words == ()
+        assert journal.words == ()
         await completed(daemon, run_id, again)
 
 
@@ -204,7 +206,9 @@ async def test_a_turn_that_somebody_has_the_session_of_tells_what_it_had_done(
 ) -> None:
     """The next daemon cannot go on with it: whatever it reports, the facts know more."""
     async with cut_off(mortal, one, "broken") as (_, run_id, turn):
-        await ledger_of(turn).record(lc.ActionOver(index=1, result=WRITTEN, changes=(CHANGE,)))
+        await journal_of(turn).record(
+            lc.ReportActionEnd(index=1, result=WRITTEN, changes=(CHANGE,))
+        )
     async with running(mortal) as daemon:
         turn = await daemon.turn()
         ended, *_ = await daemon.events(run_id, "turn.ended")

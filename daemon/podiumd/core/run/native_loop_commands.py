@@ -6,7 +6,7 @@ from typing import Literal
 
 import msgspec
 
-from podiumd.core.run.loop_facts import FileChange, LoopSettings, Result, Stop, Usage, Words
+from podiumd.core.run.native_loop_facts import FileChange, LoopSettings, Result, Stop, Usage, Words
 
 CommitState = Literal["committed", "nothing", "refused", "failed"]
 """``refused``: by a hook, whose words go back to the model. ``failed``: for another reason, which
@@ -19,8 +19,8 @@ class Begin(msgspec.Struct, frozen=True, kw_only=True):
     settings: LoopSettings
 
 
-class ReplySeen(msgspec.Struct, frozen=True, kw_only=True):
-    """The model has replied. ``cost_usd`` is what this request cost."""
+class ReportReply(msgspec.Struct, frozen=True, kw_only=True):
+    """Report a reply of the model. ``cost_usd`` is what this request cost."""
 
     text: str
     stop: Stop = "end"
@@ -29,7 +29,7 @@ class ReplySeen(msgspec.Struct, frozen=True, kw_only=True):
     cost_usd: float = 0.0
 
 
-class Steered(msgspec.Struct, frozen=True, kw_only=True):
+class AddWords(msgspec.Struct, frozen=True, kw_only=True):
     """Pass a person's message to the running turn; the next request is to carry it.
 
     It calls the model back from an end of its own, unless no request is left to the turn, or it has
@@ -39,7 +39,7 @@ class Steered(msgspec.Struct, frozen=True, kw_only=True):
     words: tuple[Words, ...]
 
 
-class ReplyFailed(msgspec.Struct, frozen=True, kw_only=True):
+class ReportReplyFailure(msgspec.Struct, frozen=True, kw_only=True):
     """Report that the model could not be asked, after all tries: the turn ends. ``cost_usd`` is
     what these have cost, as far as the server reported it."""
 
@@ -50,8 +50,8 @@ class ReplyFailed(msgspec.Struct, frozen=True, kw_only=True):
     cost_usd: float = 0.0
 
 
-class ActionPlanned(msgspec.Struct, frozen=True, kw_only=True):
-    """The action that is due is allowed, and about to be done.
+class PlanAction(msgspec.Struct, frozen=True, kw_only=True):
+    """Plan the action that is due: it is allowed, and about to be done.
 
     ``changes`` are the files that it will write, with digests from before and of what is to be.
     """
@@ -60,8 +60,8 @@ class ActionPlanned(msgspec.Struct, frozen=True, kw_only=True):
     changes: tuple[FileChange, ...] = ()
 
 
-class ActionOver(msgspec.Struct, frozen=True, kw_only=True):
-    """The action that is due has come to its end. ``changes`` are the files that it did write.
+class ReportActionEnd(msgspec.Struct, frozen=True, kw_only=True):
+    """Report the end of the action that is due. ``changes`` are the files that it did write.
 
     ``alone``: it is none that this turn may do, so its failure stops nothing else.
     """
@@ -72,16 +72,16 @@ class ActionOver(msgspec.Struct, frozen=True, kw_only=True):
     alone: bool = False
 
 
-class ActionRefused(msgspec.Struct, frozen=True, kw_only=True):
+class RefuseAction(msgspec.Struct, frozen=True, kw_only=True):
     """Refuse the action that is due, as a person answered; ``note`` is why, in their words."""
 
     index: int
     note: str = ""
 
 
-class CommitOver(msgspec.Struct, frozen=True, kw_only=True):
-    """The commit that was due is made, or is not; ``detail`` says what a person, or the model,
-    has to know of that."""
+class ReportCommitEnd(msgspec.Struct, frozen=True, kw_only=True):
+    """Report that the commit that was due is made, or is not; ``detail`` says what a person, or the
+    model, has to know of that."""
 
     state: CommitState
     sha: str | None = None
@@ -90,11 +90,11 @@ class CommitOver(msgspec.Struct, frozen=True, kw_only=True):
 
 LoopCommand = (
     Begin
-    | ReplySeen
-    | Steered
-    | ReplyFailed
-    | ActionPlanned
-    | ActionOver
-    | ActionRefused
-    | CommitOver
+    | ReportReply
+    | AddWords
+    | ReportReplyFailure
+    | PlanAction
+    | ReportActionEnd
+    | RefuseAction
+    | ReportCommitEnd
 )

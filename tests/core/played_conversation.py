@@ -1,7 +1,7 @@
 """Played conversations that hold every kind of their facts, as lines for a log that the tests keep.
 
 A release whose facts have another shape adds a file of its own:
-``python -m tests.core.played_talk > tests/core/facts_talk_N.jsonl``.
+``python -m tests.core.played_conversation > tests/core/facts_talk_N.jsonl``.
 """
 
 from __future__ import annotations
@@ -9,8 +9,8 @@ from __future__ import annotations
 from podiumd.core.recipe.model import Recipe
 from podiumd.core.run import commands as c
 from tests.core.builders import Play, to
+from tests.core.conversations import Conversation, a_hook, a_talk, phases
 from tests.core.played_log import lines
-from tests.core.talks import Talk, a_hook, a_talk, phases
 
 
 def _guarded() -> Recipe:
@@ -21,9 +21,9 @@ def _guarded() -> Recipe:
     return phases(steps={**recipe.steps, "design": design})
 
 
-def _whole() -> Talk:
+def _whole() -> Conversation:
     """All phases: words that are steered, a refused transition, a question, a hook that refuses."""
-    talk = Talk(_guarded())
+    talk = Conversation(_guarded())
     talk.tell("A boat, bitte: \u00fc.", by="phone")
     talk.begin()
     talk.tell("For Ada.", uuid="say-2")
@@ -51,18 +51,18 @@ def _whole() -> Talk:
     return talk
 
 
-def _asked() -> Talk:
+def _asked() -> Conversation:
     """A conversation that waits for rows."""
-    talk = Talk(run_id="run-2")
+    talk = Conversation(run_id="run-2")
     talk.tell("A boat.")
     talk.call("ask", question="Who?", columns=[{"name": "who", "required": True}])
     talk.answers("Fill this in.")
     return talk
 
 
-def _half() -> Talk:
+def _half() -> Conversation:
     """A new agent in the middle of its turn, which has asked for the next phase."""
-    talk = Talk(run_id="run-3")
+    talk = Conversation(run_id="run-3")
     talk.tell("A boat.")
     talk.answers("How large?")
     talk.do(c.Pause)

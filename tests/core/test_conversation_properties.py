@@ -21,7 +21,7 @@ from podiumd.core.run import facts as f
 from podiumd.core.run.commands import CommandRefused
 from podiumd.core.run.fold import evolve
 from tests.core.builders import a_recipe, a_step, leave, to
-from tests.core.talks import CONTEXT, Talk, a_hook, a_talk
+from tests.core.conversations import CONTEXT, Conversation, a_hook, a_talk
 from tests.core.test_properties import Pick
 from tests.examples import examples
 
@@ -83,7 +83,7 @@ def _steps(draw: st.DrawFn, targets: list[Edge]) -> Step:
     )
 
 
-def use_a_tool(talk: Talk, pick: Pick) -> None:
+def use_a_tool(talk: Conversation, pick: Pick) -> None:
     """The agent calls some tool, rightly or wrongly; the same call again changes nothing."""
     turn = talk.state.turn
     assert turn is not None
@@ -116,7 +116,7 @@ def use_a_tool(talk: Talk, pick: Pick) -> None:
     assert talk.do(c.ReportToolCall, **fields) == []
 
 
-def natural(talk: Talk, pick: Pick) -> None:
+def natural(talk: Conversation, pick: Pick) -> None:
     """What comes next by itself."""
     state = talk.state
     if state.open_questions:
@@ -148,7 +148,7 @@ def natural(talk: Talk, pick: Pick) -> None:
         talk.do(c.Proceed, gone=pick.of((False, False, True)))
 
 
-def disturb(talk: Talk, pick: Pick) -> None:
+def disturb(talk: Conversation, pick: Pick) -> None:
     """What a person or the world may do at any time, also at the wrong one."""
     state = talk.state
     uuid = f"s{pick.of(range(12))}"
@@ -184,7 +184,7 @@ def disturb(talk: Talk, pick: Pick) -> None:
         assert talk.state == before
 
 
-def live(talk: Talk, number: int) -> None:
+def live(talk: Conversation, number: int) -> None:
     pick = Pick(number)
     if talk.state.exit is None and pick.of((True, True, True, False)):
         natural(talk, pick)
@@ -192,7 +192,7 @@ def live(talk: Talk, number: int) -> None:
         disturb(talk, pick)
 
 
-def no_word_is_lost_or_sent_twice(talk: Talk) -> None:
+def no_word_is_lost_or_sent_twice(talk: Conversation) -> None:
     """Each message is carried by one prompt, taken by one turn, waits, or is told at the end."""
     carried = [uuid for intent in talk.all(f.TurnIntended) for uuid in intent.carried]
     taken = [
@@ -213,7 +213,7 @@ def no_word_is_lost_or_sent_twice(talk: Talk) -> None:
         assert {received[uuid] for uuid in waiting & received.keys()} <= {*ended.undelivered}
 
 
-def only_what_the_recipe_says(talk: Talk) -> None:
+def only_what_the_recipe_says(talk: Conversation) -> None:
     """Context as declared, transitions along edges whose keys are set, within the limits."""
     recipe = talk.state.recipe
     assert recipe is not None
@@ -248,7 +248,7 @@ def only_what_the_recipe_says(talk: Talk) -> None:
 def test_whatever_happens_in_whatever_order_a_conversation_stays_whole(
     recipe: Recipe, on_question: str, story: list[int]
 ) -> None:
-    talk = Talk(recipe, on_question=on_question)
+    talk = Conversation(recipe, on_question=on_question)
     for number in story:
         live(talk, number)
     no_word_is_lost_or_sent_twice(talk)
@@ -268,7 +268,7 @@ def test_a_conversation_in_which_nobody_speaks_ends_or_waits_for_a_person(
     recipe: Recipe, ways: list[str | None], hooks: list[int], last_hook: int
 ) -> None:
     """Agents go on as listed, and then end their turns without a word."""
-    talk, limits = Talk(recipe), recipe.limits
+    talk, limits = Conversation(recipe), recipe.limits
     entries = (limits.max_total_steps or 0) * 2 * (1 + 2 * limits.max_restarts)
     while talk.state.exit is None and talk.state.status != "waiting":
         state = talk.state
@@ -287,7 +287,7 @@ def test_a_conversation_in_which_nobody_speaks_ends_or_waits_for_a_person(
 
 @given(st.sampled_from(VALUES), st.sampled_from([*CONTEXT, "no"]))
 def test_what_is_saved_is_of_its_declared_type_or_refused(value: Any, key: str) -> None:
-    talk = Talk()
+    talk = Conversation()
     talk.tell("Hi.")
     used = talk.call("save", key=key, value=value)
 

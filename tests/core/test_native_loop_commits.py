@@ -6,10 +6,10 @@ import pytest
 
 from podiumd.core.run import commands as c
 from podiumd.core.run import facts as f
-from podiumd.core.run import loop_commands as lc
-from podiumd.core.run import loop_facts as lf
-from podiumd.core.run import loop_state as ls
-from podiumd.core.run.loop_state import MOST_REFUSALS
+from podiumd.core.run import native_loop_commands as lc
+from podiumd.core.run import native_loop_facts as lf
+from podiumd.core.run import native_loop_state as ls
+from podiumd.core.run.native_loop_state import MOST_REFUSALS
 from tests.core.builders import Play
 from tests.core.looped import DONE, NEW, NEWER, OLD, Looped, block, read, run
 
@@ -39,7 +39,7 @@ def test_a_clean_end_is_committed_before_it_is_reported() -> None:
     looped.reply("Done.")
     assert looped.due() == ls.Commit(checkpoint=False)
 
-    looped.tell(lc.CommitOver(state="committed", sha="c0ffee", detail="AI: modified a.py"))
+    looped.tell(lc.ReportCommitEnd(state="committed", sha="c0ffee", detail="AI: modified a.py"))
 
     assert looped.ending.kind == "done"
     assert looped.loop.commit == ls.CommitNote("committed", "c0ffee", "AI: modified a.py")
@@ -76,7 +76,7 @@ def test_a_hook_that_refuses_a_clean_end_sends_the_turn_back_to_the_model() -> N
     looped.wrote()
     looped.reply("Done.")
 
-    looped.tell(lc.CommitOver(state="refused", detail="lint: line too long"))
+    looped.tell(lc.ReportCommitEnd(state="refused", detail="lint: line too long"))
 
     assert looped.due() == ls.Ask()
     note = looped.loop.rounds[-1].commit
@@ -87,7 +87,7 @@ def test_a_hook_that_refuses_a_clean_end_sends_the_turn_back_to_the_model() -> N
     assert looped.due() == ls.Commit(checkpoint=False)
 
 
-REFUSED = lc.CommitOver(state="refused", detail="ticket number missing")
+REFUSED = lc.ReportCommitEnd(state="refused", detail="ticket number missing")
 
 
 def refuse_once(looped: Looped) -> None:
@@ -125,7 +125,7 @@ def test_a_command_may_change_a_hooks_mind() -> None:
     refuse_once(looped)
 
     looped.says(run())
-    looped.tell(lc.ActionPlanned(index=0))
+    looped.tell(lc.PlanAction(index=0))
     looped.over()
     looped.reply("Now it knows the number.")
 
@@ -149,7 +149,7 @@ def test_a_person_may_say_what_the_hook_wants() -> None:
     refuse_once(looped)
     looped.reply("Only you know the number.")
 
-    looped.tell(lc.Steered(words=(lf.Words("s1", "It is 7."),)))
+    looped.tell(lc.AddWords(words=(lf.Words("s1", "It is 7."),)))
 
     assert looped.due() == ls.Ask()
 
@@ -159,7 +159,7 @@ def test_a_hook_is_not_asked_again_about_the_same_work_when_no_request_is_left()
     looped.wrote()
     looped.reply("Done.")
 
-    assert looped.tell(lc.CommitOver(state="refused", detail="no")) == [
+    assert looped.tell(lc.ReportCommitEnd(state="refused", detail="no")) == [
         "effect.ended",
         "loop.ended",
     ]
@@ -173,7 +173,7 @@ def test_an_end_that_is_not_clean_leaves_a_checkpoint_if_it_can(state: lc.Commit
     looped.wrote()
     assert looped.due() == ls.Commit(checkpoint=True)
 
-    looped.tell(lc.CommitOver(state=state, detail="as it went"))
+    looped.tell(lc.ReportCommitEnd(state=state, detail="as it went"))
 
     assert looped.ending.reason == "max-iterations"
     assert looped.loop.commit is not None
@@ -185,7 +185,7 @@ def test_a_commit_that_no_model_can_mend_leaves_the_end_clean() -> None:
     looped.wrote()
     looped.reply("Done.")
 
-    looped.tell(lc.CommitOver(state="failed", detail="not a git repository"))
+    looped.tell(lc.ReportCommitEnd(state="failed", detail="not a git repository"))
 
     assert looped.ending.kind == "done"
 
@@ -198,8 +198,8 @@ def test_words_of_a_person_are_told_once_with_the_next_request() -> None:
     looped.says(read())
     words = (lf.Words("s1", "and b.py"), lf.Words("s2", "quickly"))
 
-    assert looped.tell(lc.Steered(words=words)) == ["words.added"]
-    assert looped.tell(lc.Steered(words=words)) == []
+    assert looped.tell(lc.AddWords(words=words)) == ["words.added"]
+    assert looped.tell(lc.AddWords(words=words)) == []
 
     assert looped.loop.words == (
         ls.WordsAt(after=1, uuid="s1", text="and b.py"),
@@ -213,7 +213,7 @@ def test_words_call_the_model_back_from_its_last_answer() -> None:
     looped.wrote()
     looped.reply("Done.")
 
-    looped.tell(lc.Steered(words=(lf.Words("s1", "and b.py"),)))
+    looped.tell(lc.AddWords(words=(lf.Words("s1", "and b.py"),)))
 
     assert looped.due() == ls.Ask()
     looped.reply("That too.")
@@ -224,22 +224,22 @@ def test_words_change_nothing_where_no_request_is_left_or_all_is_over() -> None:
     words = (lf.Words("s1", "and b.py"),)
     limited = Looped(max_iterations=1)
     limited.says(read())
-    assert limited.tell(lc.Steered(words=words)) == []
+    assert limited.tell(lc.AddWords(words=words)) == []
 
     committed = Looped(commit=True)
     committed.wrote()
     committed.reply("Done.")
-    committed.tell(lc.CommitOver(state="committed", sha="c0ffee"))
-    assert committed.tell(lc.Steered(words=words)) == []
+    committed.tell(lc.ReportCommitEnd(state="committed", sha="c0ffee"))
+    assert committed.tell(lc.AddWords(words=words)) == []
 
     failed = Looped()
-    failed.tell(lc.ReplyFailed(kind="failed", detail="no key"))
-    assert failed.tell(lc.Steered(words=words)) == []
+    failed.tell(lc.ReportReplyFailure(kind="failed", detail="no key"))
+    assert failed.tell(lc.AddWords(words=words)) == []
 
 
 def test_words_before_the_turn_has_begun_wait() -> None:
     play = Play(agent="native").go()
-    step = lc.Steered(words=(lf.Words("s1", "x"),))
+    step = lc.AddWords(words=(lf.Words("s1", "x"),))
 
     assert play.do(c.LoopStep, turn_id=play.turn.turn_id, step=step) == []
 

@@ -8,7 +8,7 @@ from podiumd.core.recipe.model import Limits
 from podiumd.core.reply.report import EndKind
 from podiumd.core.run import commands as c
 from podiumd.core.run import facts as f
-from podiumd.core.run import loop_commands as lc
+from podiumd.core.run import native_loop_commands as lc
 from tests.core.builders import Play, a_recipe, a_step, leave, to
 from tests.core.looped import Looped, read, run
 
@@ -150,7 +150,7 @@ def test_an_approval_that_is_not_asked_for_again_is_superseded() -> None:
     asking(looped)
     gone(looped.play)
 
-    assert looped.tell(lc.ActionPlanned(index=0)) == ["question.closed", "action.intended"]
+    assert looped.tell(lc.PlanAction(index=0)) == ["question.closed", "action.intended"]
 
     (question,) = looped.play.state.questions.values()
     assert question.closed == "superseded"
@@ -239,4 +239,4 @@ def test_questions_of_other_turns_stay_as_they_are() -> None:
 def test_a_commit_that_no_turn_made_is_no_news() -> None:
     looped = Looped()
 
-    assert looped.tell(lc.CommitOver(state="committed", sha="c0ffee")) == []
+    assert looped.tell(lc.ReportCommitEnd(state="committed", sha="c0ffee")) == []

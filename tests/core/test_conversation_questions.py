@@ -13,28 +13,28 @@ from podiumd.core.run import facts as f
 from podiumd.core.run.commands import CommandRefused
 from podiumd.wire import views
 from podiumd.wire.event import data_of
-from tests.core.talks import Talk
+from tests.core.conversations import Conversation
 from tests.plain import shown
 
 OPTIONS: list[Any] = ["red", {"id": "b", "label": "Blue", "description": "Like the sky"}]
 
 
-def asked(**args: Any) -> Talk:
+def asked(**args: Any) -> Conversation:
     """A conversation whose agent has asked something."""
-    talk = Talk()
+    talk = Conversation()
     talk.tell("A boat.")
     talk.call("ask", **{"question": "Which colour?", **args})
     talk.answers("One question.")
     return talk
 
 
-def next_prompt(talk: Talk) -> str:
+def next_prompt(talk: Conversation) -> str:
     talk.begin()
     return talk.turn.prompt
 
 
 def test_a_question_is_put_when_the_turn_is_over() -> None:
-    talk = Talk()
+    talk = Conversation()
     talk.tell("A boat.")
     talk.call("ask", question="Which colour?", options=OPTIONS, free_text=True)
     assert talk.state.open_questions == ()
@@ -123,7 +123,7 @@ def test_words_that_name_an_option_choose_it() -> None:
 
 
 def test_words_do_not_answer_a_question_of_another_kind() -> None:
-    talk = Talk()
+    talk = Conversation()
     talk.tell("A boat.")
     talk.begin()
     talk.approve()
@@ -135,10 +135,10 @@ def test_words_do_not_answer_a_question_of_another_kind() -> None:
 
 def test_a_run_that_nobody_attends_ends_instead_of_asking() -> None:
     from tests.core.builders import a_recipe, to
-    from tests.core.talks import a_talk
+    from tests.core.conversations import a_talk
 
     recipe = a_recipe({"one": a_talk({"x": to("one")}, opening="Hi.")})
-    talk = Talk(recipe, on_question="fail")
+    talk = Conversation(recipe, on_question="fail")
     talk.call("ask", question="Which colour?")
     talk.answers()
 
@@ -165,7 +165,7 @@ def test_a_paused_run_keeps_the_answer_until_it_goes_on() -> None:
 
 
 def test_a_transition_comes_before_a_question() -> None:
-    talk = Talk()
+    talk = Conversation()
     talk.tell("A boat.")
     talk.call("transition", to="stop")
     asked = talk.call("ask", question="Sure?")
@@ -197,16 +197,18 @@ def test_clients_see_where_a_conversation_stands() -> None:
 
 def test_a_first_prompt_is_shown_with_the_values_that_there_are() -> None:
     from tests.core.builders import a_recipe
-    from tests.core.talks import CONTEXT, a_talk
+    from tests.core.conversations import CONTEXT, a_talk
 
-    talk = Talk(a_recipe({"one": a_talk(opening="{{ctx.goal}}, {{ctx.size}}")}, context=CONTEXT))
+    talk = Conversation(
+        a_recipe({"one": a_talk(opening="{{ctx.goal}}, {{ctx.size}}")}, context=CONTEXT)
+    )
 
     assert data_of(talk.facts[0])["first_prompt"] == "{{ctx.goal}}, 3"
     assert talk.reason == "error"
 
 
 def test_a_conversation_keeps_as_many_messages_as_may_wait_and_takes_every_answer() -> None:
-    talk = Talk()
+    talk = Conversation()
     talk.tell("A boat.")
     talk.begin()
     talk.call("ask", question="Which colour?", options=OPTIONS)

@@ -8,7 +8,7 @@ import msgspec
 
 from podiumd.core.reply.actions import Action
 from podiumd.core.run import facts as f
-from podiumd.core.run import loop_facts as lf
+from podiumd.core.run import native_loop_facts as lf
 from podiumd.core.structs import replace
 
 ChangeKind = Literal["created", "modified", "deleted"]

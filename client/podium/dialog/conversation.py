@@ -24,7 +24,7 @@ Json = dict[str, Any]
 PROMPT, MORE = "you> ", "...> "
 
 
-class Talker(Asker):
+class ConversationAsker(Asker):
     """Questions and words of one run at one terminal.
 
     ``said`` are the ids of the messages sent from here.

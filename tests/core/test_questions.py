@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from podiumd.core.recipe.context import Unfit
-from podiumd.core.run import questions as phase_ask
+from podiumd.core.run import questions
 from podiumd.core.run.state import Question
 
 COLUMNS = [
@@ -22,7 +22,7 @@ COLUMNS = [
 
 def a_question(**args: Any) -> Question:
     """The question that these parameters come to."""
-    taken = phase_ask.taken({"question": "Which?", **args})
+    taken = questions.taken({"question": "Which?", **args})
     return Question(
         question_id="q",
         kind="ask",
@@ -36,7 +36,7 @@ def a_question(**args: Any) -> Question:
 
 
 def test_what_may_be_left_out_is_said() -> None:
-    assert phase_ask.taken({"question": "What?"}) == {
+    assert questions.taken({"question": "What?"}) == {
         "question": "What?",
         "options": [],
         "multi": False,
@@ -48,7 +48,7 @@ def test_what_may_be_left_out_is_said() -> None:
 def test_options_are_texts_or_have_an_id() -> None:
     long = "x" * 81
     given = ["red", "one, two", {"id": "b", "label": "Blue", "description": "The sky"}, long, " a"]
-    taken = phase_ask.taken({"question": "Which?", "options": given, "multi": True})
+    taken = questions.taken({"question": "Which?", "options": given, "multi": True})
 
     assert [(one["id"], one["label"]) for one in taken["options"]] == [
         ("red", "red"),
@@ -58,11 +58,11 @@ def test_options_are_texts_or_have_an_id() -> None:
         ("5", " a"),
     ]
     assert (taken["free_text"], taken["multi"]) == (False, True)
-    assert phase_ask.details(taken["options"]) == "Blue: The sky"
+    assert questions.details(taken["options"]) == "Blue: The sky"
 
 
 def test_a_column_says_what_its_cells_may_be() -> None:
-    assert phase_ask.taken({"question": "Who?", "columns": COLUMNS[:2]})["columns"] == [
+    assert questions.taken({"question": "Who?", "columns": COLUMNS[:2]})["columns"] == [
         {"name": "who", "type": "text", "required": True, "options": []},
         {"name": "age", "type": "number", "required": False, "options": []},
     ]
@@ -103,7 +103,7 @@ def test_a_column_says_what_its_cells_may_be() -> None:
 )
 def test_what_is_no_question_is_refused_with_the_reason(args: dict[str, Any], words: str) -> None:
     with pytest.raises(Unfit, match=words):
-        phase_ask.taken({"question": "Which?", **args})
+        questions.taken({"question": "Which?", **args})
 
 
 @pytest.mark.parametrize(
@@ -128,7 +128,7 @@ def test_what_is_no_question_is_refused_with_the_reason(args: dict[str, Any], wo
 def test_an_answer_fits_its_question_or_does_not(
     args: dict[str, Any], answer: str, kept: str | None
 ) -> None:
-    assert phase_ask.checked(a_question(**args), answer) == kept
+    assert questions.checked(a_question(**args), answer) == kept
 
 
 @pytest.mark.parametrize(
@@ -157,42 +157,42 @@ def test_rows_are_checked_by_their_columns(row: Any, *, fits: bool) -> None:
     question = a_question(columns=COLUMNS)
     answer = json.dumps([row])
 
-    assert phase_ask.checked(question, answer) == (answer if fits else None)
+    assert questions.checked(question, answer) == (answer if fits else None)
 
 
 @pytest.mark.parametrize("answer", ["[]", "{}", "who: Ada", "[" * 5000])
 def test_what_are_no_rows_is_no_answer(answer: str) -> None:
-    assert phase_ask.checked(a_question(columns=COLUMNS), answer) is None
+    assert questions.checked(a_question(columns=COLUMNS), answer) is None
 
 
 def test_where_words_are_possible_too_rows_need_not_be_given() -> None:
     question = a_question(columns=COLUMNS, free_text=True)
 
-    assert phase_ask.checked(question, "Nobody.") == "Nobody."
-    assert phase_ask.expected(question) == [
+    assert questions.checked(question, "Nobody.") == "Nobody."
+    assert questions.expected(question) == [
         "a JSON list of objects with who, age, role, since, page",
         "a text",
     ]
 
 
 def test_what_was_expected_is_named() -> None:
-    assert phase_ask.expected(a_question(options=["a", "b"])) == ["a", "b"]
+    assert questions.expected(a_question(options=["a", "b"])) == ["a", "b"]
 
 
 def test_the_agent_is_told_labels_ids_and_note() -> None:
     options = ["red", {"id": "b", "label": "Blue"}]
     one, several = a_question(options=options), a_question(options=options, multi=True)
 
-    assert phase_ask.told(one, "red", None) == "You asked: Which?\nThe answer: red"
-    assert phase_ask.told(one, "b", "If it lasts.") == (
+    assert questions.told(one, "red", None) == "You asked: Which?\nThe answer: red"
+    assert questions.told(one, "b", "If it lasts.") == (
         "You asked: Which?\nThe answer: Blue [b]\nNote: If it lasts."
     )
-    assert phase_ask.told(several, '["red", "b"]', None).endswith("The answer: red, Blue [b]")
+    assert questions.told(several, '["red", "b"]', None).endswith("The answer: red, Blue [b]")
 
 
 def test_words_of_the_person_come_as_they_are() -> None:
     several = a_question(options=["red", "blue"], multi=True, free_text=True)
 
-    assert phase_ask.told(a_question(), "Green, please", None).endswith("answer: Green, please")
-    assert phase_ask.told(several, "red, or not", None).endswith("The answer: red, or not")
-    assert phase_ask.told(several, '[{"red": 1}]', None).endswith('The answer: [{"red": 1}]')
+    assert questions.told(a_question(), "Green, please", None).endswith("answer: Green, please")
+    assert questions.told(several, "red, or not", None).endswith("The answer: red, or not")
+    assert questions.told(several, '[{"red": 1}]', None).endswith('The answer: [{"red": 1}]')

@@ -16,9 +16,9 @@ from podiumd.tools import failpoints
 from podiumd.tools.agent.workspace import Workspace
 from tests.long import sampled
 from tests.plain import reason
+from tests.runtime.conversations import at_work, designing, hook, talk
 from tests.runtime.fake_agent import done
 from tests.runtime.harness import Machine, fields_of, running
-from tests.runtime.phases import at_work, designing, hook, talk
 from tests.runtime.processes import living, marker_of
 
 SH = ("/bin/sh", "-c")

@@ -6,9 +6,9 @@ import pytest
 
 from podiumd.core.decide.native_loop import MAX_INVALID, REFUSED, TEXT_LIMIT
 from podiumd.core.run import facts as f
-from podiumd.core.run import loop_commands as lc
-from podiumd.core.run import loop_facts as lf
-from podiumd.core.run import loop_state as ls
+from podiumd.core.run import native_loop_commands as lc
+from podiumd.core.run import native_loop_facts as lf
+from podiumd.core.run import native_loop_state as ls
 from tests.core.builders import Play
 from tests.core.looped import DONE, Looped, block, change, read, run, write
 
@@ -68,21 +68,21 @@ def test_what_does_not_fit_changes_nothing() -> None:
     looped = Looped()
     result = lf.Result(action="read_file", success=True, message="")
     for step in (
-        lc.ActionPlanned(index=0),
-        lc.ActionOver(index=0, result=result),
-        lc.ActionRefused(index=0),
-        lc.CommitOver(state="committed", sha="c0ffee"),
-        lc.Steered(words=()),
+        lc.PlanAction(index=0),
+        lc.ReportActionEnd(index=0, result=result),
+        lc.RefuseAction(index=0),
+        lc.ReportCommitEnd(state="committed", sha="c0ffee"),
+        lc.AddWords(words=()),
     ):
         assert looped.tell(step) == []
     looped.says(read(), run())
     for later in (
-        lc.ReplySeen(text="more"),
-        lc.ReplyFailed(kind="api_error", detail="500"),
-        lc.ActionPlanned(index=1),
-        lc.ActionOver(index=1, result=result),
-        lc.ActionRefused(index=1),
-        lc.CommitOver(state="nothing"),
+        lc.ReportReply(text="more"),
+        lc.ReportReplyFailure(kind="api_error", detail="500"),
+        lc.PlanAction(index=1),
+        lc.ReportActionEnd(index=1, result=result),
+        lc.RefuseAction(index=1),
+        lc.ReportCommitEnd(state="nothing"),
     ):
         assert looped.tell(later) == []
 
@@ -90,29 +90,29 @@ def test_what_does_not_fit_changes_nothing() -> None:
 def test_another_turn_or_none_hears_nothing() -> None:
     looped = Looped()
 
-    assert looped.tell(lc.ReplySeen(text="late"), turn_id="another") == []
+    assert looped.tell(lc.ReportReply(text="late"), turn_id="another") == []
     looped.reply("Well.")
     looped.report()
     assert looped.play.state.turn is None
-    assert looped.tell(lc.ReplySeen(text="late"), turn_id="another") == []
+    assert looped.tell(lc.ReportReply(text="late"), turn_id="another") == []
 
 
 def test_a_plan_that_is_stored_is_not_stored_again() -> None:
     """As after a crash, when the action is planned once more."""
     looped = Looped()
     looped.says(write())
-    plan = lc.ActionPlanned(index=0, changes=(change(),))
+    plan = lc.PlanAction(index=0, changes=(change(),))
 
     assert looped.tell(plan) == ["action.intended"]
     assert looped.tell(plan) == []
-    assert looped.tell(lc.ActionPlanned(index=0, changes=())) == ["action.intended"]
+    assert looped.tell(lc.PlanAction(index=0, changes=())) == ["action.intended"]
 
 
 def test_an_action_that_was_planned_says_so_until_it_is_over() -> None:
     looped = Looped()
     looped.says(write())
 
-    assert looped.tell(lc.ActionPlanned(index=0, changes=(change(),))) == ["action.intended"]
+    assert looped.tell(lc.PlanAction(index=0, changes=(change(),))) == ["action.intended"]
     (action,) = looped.loop.rounds[-1].actions
     assert action.intended is not None
     assert (action.intended.action, action.intended.changes) == ("write_file", (change(),))
@@ -342,7 +342,7 @@ def test_a_model_that_cannot_be_asked_ends_the_turn(kind: str, ends: str | None)
     looped = Looped()
     resets = "2026-01-02T05:00:00.000Z"
 
-    failed = lc.ReplyFailed(
+    failed = lc.ReportReplyFailure(
         kind=kind,  # type: ignore[arg-type]
         detail="529",
         api_status=529,
