@@ -65,7 +65,7 @@ BROKEN = {
     "a_rule_for_another_command": Broken(
         "core/decide/workflow.py",
         'c.ReportCheckEnd, Rule("check", _check_over,',
-        'c.ReportCheckEnd, Rule("check", talk.hook_over,',
+        'c.ReportCheckEnd, Rule("check", conversation.hook_over,',
         "assert_never(command)",
         'Argument 1 to "assert_never" has incompatible type "ReportCheckEnd"',
     ),
