@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from tests.client.terminal import Terminal
-from tests.e2e.daemon import PodiumDaemon, Said
+from tests.e2e.daemon import PodiumDaemon
 from tests.e2e.design import GOAL, SAVED, TALK, native_rules, written
 from tests.e2e.machine import GitRepo, Machine
-from tests.e2e.native_rig import messages, native_machine
+from tests.e2e.native_rig import native_machine
 from tests.e2e.phones import holding
 from tests.e2e.test_chat import by_hand
 
@@ -69,42 +69,6 @@ async def test_in_a_chat_each_line_goes_to_its_phase_and_afterwards_to_the_agent
     (run,) = await podium.rpc("runs.list")
     assert run["exit"]["reason"] == "conversation-complete"
     assert repo.subjects == ["Begin"], "nothing is committed"
-
-
-async def test_a_script_holds_the_conversation_by_answers_and_prompts_over_a_kill_in_each_phase(
-    podium: PodiumDaemon, repo: GitRepo, machine: Machine
-) -> None:
-    """The daemon is killed where each phase stands, and the next one knows where that is."""
-    start = {"recipe": "guided-design", "working_directory": str(repo.path), "agent": "native"}
-    run_id = (await podium.rpc("runs.start", **start))["run_id"]
-    session = (await podium.rpc("runs.get", run_id=run_id))["session_id"]
-
-    async def asked(text: str) -> str:
-        async with podium.follow(run_id) as feed:
-            opened = await feed.until("question.opened", text=text)
-        identity: str = opened["question_id"]
-        await podium.restart()
-        return identity
-
-    async def answers(question: str, answer: str) -> None:
-        said = await podium.cli("answer", question, answer)
-        assert said.code == 0, said.err
-
-    await answers(await asked("Who is it for?"), "nurses,kin")
-    await answers(await asked("Is that right?"), "it is right")
-    await answers(await asked("Which shifts are there?"), '[{"shift": "early"}]')
-    async with podium.follow(run_id) as feed:
-        await feed.until("turn.ended", text="Shall I write it?")
-    await podium.restart()
-    said: Said = await podium.cli("prompt", "Write it.", "--session", session)
-    assert said.code == 0
-    assert "We have made a rota: docs/blueprint.md." in said.out
-    assert "✓ saved agents" in said.err and "▸ complete" in said.err
-    run = await podium.rpc("runs.get", run_id=run_id)
-    assert (run["exit"]["reason"], run["turns"]) == ("conversation-complete", len(TALK))
-    assert written(repo.path) == {"phase": "blueprint-design", **SAVED}
-    told = [one.text for one in messages(machine, session) if one.role == "user"]
-    assert sum("Write it." in one for one in told) == 1, "nobody is told anything twice"
 
 
 async def test_a_kill_between_an_agents_tools_and_its_last_words_does_nothing_twice(
