@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import signal
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,6 +13,8 @@ from typing import Any
 from podiumd.formats.message import Message
 from podiumd.formats.native_session import NativeSession
 from podiumd.formats.session import Cursor
+from podiumd.tools.failpoints import VARIABLE
+from tests.e2e.daemon import PodiumDaemon
 from tests.e2e.machine import GitRepo, Machine
 from tests.fakes.model_server import ModelServer
 
@@ -121,3 +124,18 @@ def messages(machine: Machine, session_id: str) -> list[Message]:
         for one in reader.entries(Cursor(), data)
     ]
     return [message for message in found if message is not None]
+
+
+async def begun(daemon: PodiumDaemon, where: Path, prompt: str) -> Json:
+    """Start a daemon and send the native agent a prompt; return where it went."""
+    await daemon.start()
+    asked = {"text": prompt, "agent": "native", "working_directory": str(where)}
+    return dict(await daemon.rpc("sessions.prompt", **asked))
+
+
+async def killed_at(machine: Machine, repo: GitRepo, point: str, prompt: str = "Go.") -> Json:
+    """Send a prompt to a daemon that dies at a point of its turn; return where it went."""
+    daemon = PodiumDaemon(machine, **{VARIABLE: point})
+    where = await begun(daemon, repo.path, prompt)
+    assert await daemon.wait() == -signal.SIGKILL
+    return where

@@ -13,8 +13,6 @@ from tests.fakes.model_server import ModelServer
 from tests.phone.driver import Phone
 from tests.phone_app.requests import of_session
 
-"""Seconds until a phone's wait is a failure: also on a machine that is busy with much else."""
-
 VERSIONS = ("ios", "ios-0.4")
 
 

@@ -14,8 +14,6 @@ from tests.patience import HANG_SECONDS
 
 Json = dict[str, Any]
 
-"""How long a test waits for one thing to happen before it fails, naming what did."""
-
 
 class Refused(Exception):
     """The daemon's error answer to a call."""

@@ -15,57 +15,6 @@ from tests.fakes.model_server import ModelServer
 pytestmark = pytest.mark.claude
 
 
-def failing(status: int, kind: str, message: str = "No.") -> dict[str, Any]:
-    """An answer that is an error of the API."""
-    return {"error": {"status": status, "type": kind, "message": message}}
-
-
-@pytest.mark.parametrize(
-    ("status", "kind"), [(400, "invalid_request_error"), (529, "overloaded_error")]
-)
-async def test_an_error_of_the_api_ends_the_run_and_is_named(
-    podium: PodiumDaemon, repo: GitRepo, model_server: ModelServer, status: int, kind: str
-) -> None:
-    model_server.load({"default": failing(status, kind, "The model says no.")})
-    said = await podium.cli("run", podium.machine.recipe("loop", LOOP), cwd=repo.path)
-    run = await podium.only_run()
-    assert said.code == 1 and "✗ Recipe failed: agent invocation error (error)" in said.out
-    assert (run["exit"]["reason"], run["exit"]["category"]) == ("error", "error")
-    assert str(status) in run["exit"]["detail"], run["exit"]
-    assert run["turns"] == 1 and run["history"] == []
-
-
-async def test_the_agents_own_retries_are_shown_while_they_go_on(
-    machine: Machine, repo: GitRepo, model_server: ModelServer
-) -> None:
-    machine.configure(env={"CLAUDE_CODE_MAX_RETRIES": "1"})
-    turns = [failing(529, "overloaded_error"), word("blocked")]
-    model_server.load({"turns": turns})
-    async with (
-        PodiumDaemon(machine) as podium,
-        podium.running(machine.recipe("loop", LOOP), repo.path) as feed,
-    ):
-        run = await feed.end()
-    told = [data["delta"] for data in feed.data("turn.output") if data["kind"] == "status"]
-    assert told == ["claude's provider is overloaded (529); it tries again at once (try 1 of 1)"]
-    assert run["exit"]["reason"] == "implementation-blocked"
-
-
-async def test_refused_credentials_are_not_tried_for_minutes(
-    machine: Machine, repo: GitRepo, model_server: ModelServer
-) -> None:
-    """The CLI would go on with a 401 for more than a minute; its first retry is enough."""
-    machine.configure(env={"CLAUDE_CODE_MAX_RETRIES": "10"})
-    model_server.load({"default": failing(401, "authentication_error", "invalid x-api-key")})
-    async with (
-        PodiumDaemon(machine) as podium,
-        podium.running(machine.recipe("loop", LOOP), repo.path) as feed,
-    ):
-        run = await feed.end()
-    assert run["exit"]["reason"] == "error" and "401" in run["exit"]["detail"]
-    assert len(model_server.requests) <= 2
-
-
 async def test_who_is_not_logged_in_is_told_once_what_to_do(
     machine: Machine, repo: GitRepo, model_server: ModelServer
 ) -> None:

@@ -122,7 +122,11 @@ async def test_a_conversation_in_phases_from_its_opening_to_its_second_phase(
     assert (interrupt["reason"], interrupt["message"]) == ("ask", "What do you want?")
     assert custom(begun, "podium:ask")[0]["choices"][0]["label"] == "A shop"
 
-    answer = asking("t", run="run-2", resume=resolved(interrupt, {"answer": "shop"}))
+    await podium.restart()
+    client.port = await port_of(podium)
+    again = interrupts(await told(client, asking("t", run="run-2")))
+    assert again == [interrupt], "the question waits over a kill"
+    answer = asking("t", run="run-3", resume=resolved(interrupt, {"answer": "shop"}))
     events = await told(client, answer)
     names, words = zip(*calls(events), strict=True)
     assert names == ("transition", "save", "transition")
@@ -132,22 +136,11 @@ async def test_a_conversation_in_phases_from_its_opening_to_its_second_phase(
     assert (last["phase"], last["ctx"]) == ("design", {"goal": "a shop"})
     assert [e["stepName"] for e in events if e["type"] == "STEP_STARTED"] == ["goal", "design"]
 
-    events = await told(client, asking("t", "Draw it.", run="run-3"))
+    events = await told(client, asking("t", "Draw it.", run="run-4"))
     assert text_of(events) == "Here is the shop."
     assert events[-1]["result"]["status"] == "waiting"
     run = await podium.rpc("runs.get", run_id=events[-1]["result"]["run_id"])
     assert (run["step"], run["session_id"]) == ("design", events[-1]["result"]["session_id"])
-
-
-async def test_a_question_waits_over_a_kill_and_is_answered_to_the_next_daemon(
-    client: Client, begun: list[Json], podium: PodiumDaemon
-) -> None:
-    (interrupt,) = interrupts(begun)
-    await podium.restart()
-    client.port = await port_of(podium)
-    assert interrupts(await told(client, asking("t", run="run-2"))) == [interrupt]
-    answer = asking("t", run="run-3", resume=resolved(interrupt, "shop"))
-    assert text_of(await told(client, answer)).endswith("On to the design.")
 
 
 async def test_a_daemon_that_is_killed_breaks_the_stream_off_and_the_next_request_goes_on(

@@ -6,7 +6,7 @@ import pytest
 
 from tests.e2e.daemon import PodiumDaemon
 from tests.e2e.machine import GitRepo
-from tests.e2e.stories import ASKING, LOOP, bash, when, word
+from tests.e2e.stories import LOOP, bash, when, word
 from tests.fakes.model_server import ModelServer
 
 pytestmark = pytest.mark.claude
@@ -18,33 +18,6 @@ def settings_written(podium: PodiumDaemon, repo: GitRepo) -> list[str]:
     """The files in which the CLI keeps permissions, of the project and of the person."""
     places = (repo.path / ".claude", podium.machine.home / ".claude")
     return [str(path) for place in places for path in place.glob("settings*.json")]
-
-
-async def test_a_tool_that_a_person_allows_runs_once(
-    podium: PodiumDaemon, repo: GitRepo, model_server: ModelServer
-) -> None:
-    model_server.load({"turns": [bash("echo ran >> made"), word("complete")]})
-    async with podium.running(podium.machine.recipe("asking", ASKING), repo.path) as feed:
-        asked = await feed.until("question.opened")
-        (listed,) = await podium.rpc("questions.list")
-        assert listed["question_id"] == asked["question_id"] and listed["kind"] == "approval"
-        assert [choice["id"] for choice in listed["choices"]] == ["allow", "deny", "always"]
-        assert listed["input"]["command"] == "echo ran >> made"
-        run = await podium.rpc("runs.get", run_id=listed["run_id"])
-        assert run["status"] == "waiting" and not (repo.path / "made").exists()
-        refusal = await podium.refused(
-            "questions.answer", question_id=listed["question_id"], answer="maybe"
-        )
-        assert refusal.code == -32602
-        said = await podium.cli("answer", listed["question_id"][:8], "allow")
-        assert said.code == 0, said
-        run = await feed.end()
-    assert run["exit"]["reason"] == "turn-complete"
-    assert (repo.path / "made").read_text() == "ran\n"
-    late = await podium.refused(
-        "questions.answer", question_id=listed["question_id"], answer="deny"
-    )
-    assert late.code == -32004
 
 
 @pytest.mark.long(

@@ -13,7 +13,6 @@ from tests.e2e.daemon import PodiumDaemon
 from tests.e2e.machine import GitRepo, Machine
 from tests.e2e.native_rig import (
     MENDED,
-    first,
     native_machine,
     project,
     says,
@@ -99,57 +98,3 @@ async def test_a_failing_test_is_mended_with_leave_that_is_given_at_the_terminal
     assert "Mend it." in machine.model.requests[-1].anywhere
     kept = (machine.podium_home / "state" / "chat_history").read_text().splitlines()
     assert kept == ['"Mend it."', '"What did I ask?"']
-
-
-async def test_ctrl_c_interrupts_the_model_and_the_chat_goes_on(
-    podium: PodiumDaemon, repo: GitRepo, machine: Machine
-) -> None:
-    held = first("Think", says("I think about it for long.", hold="half"))
-    machine.model.load({"rules": [held, first("And", says("Fine."))]})
-    talking = trio.Event()
-    token = trio.lowlevel.current_trio_token()
-
-    def person() -> None:
-        with chat(machine, repo) as terminal:
-            terminal.say("Think.")
-            terminal.expect("I think")
-            trio.from_thread.run_sync(talking.set, trio_token=token)
-            terminal.type("\x03")
-            terminal.expect("interrupting ...")
-            terminal.expect("⚠ ")
-            terminal.say("And now?")
-            terminal.expect("Fine.")
-            terminal.leave()
-
-    await by_hand(person)
-    assert talking.is_set()
-    assert podium.children() == []
-
-
-async def test_a_daemon_that_is_killed_at_a_question_asks_again_and_nothing_is_told_twice(
-    podium: PodiumDaemon, repo: GitRepo, machine: Machine
-) -> None:
-    token = trio.lowlevel.current_trio_token()
-
-    def person() -> None:
-        with chat(machine, repo) as terminal:
-            terminal.say("Mend it.")
-            terminal.expect(KEYS)
-            trio.from_thread.run(podium.kill9, trio_token=token)
-            terminal.expect("the daemon went away")
-            trio.from_thread.run(podium.start, trio_token=token)
-            terminal.expect("the daemon is back.")
-            terminal.expect("May the agent use patch?")
-            terminal.expect(KEYS)
-            terminal.type("a\r")
-            terminal.expect("May the agent use run_tests?")
-            terminal.expect(KEYS)
-            terminal.type("y\r")
-            terminal.expect("The test passes.")
-            terminal.leave()
-        assert terminal.stays.count("I look.") == 1
-        assert terminal.stays.count("I mend it.") == 1
-
-    await by_hand(person)
-    assert (repo.path / "calc.py").read_text() == MENDED
-    assert repo.subjects[0] == "AI: modified calc.py"

@@ -7,7 +7,7 @@ import pytest
 from tests.client.terminal import Terminal
 from tests.e2e.daemon import PodiumDaemon
 from tests.e2e.machine import GitRepo
-from tests.e2e.stories import ASKING, bash, when, word
+from tests.e2e.stories import bash, when
 from tests.e2e.test_chat import KEYS, by_hand
 from tests.fakes.model_server import ModelServer
 
@@ -52,34 +52,3 @@ async def test_a_chat_with_the_agent_cli_asks_at_the_terminal_and_goes_on_in_its
     await by_hand(person)
     assert (repo.path / "made").read_text() == "made\n"
     assert len({asked.session for asked in model_server.requests}) == 1
-
-
-async def test_a_recipe_of_the_agent_cli_is_talked_into_while_it_waits(
-    podium: PodiumDaemon, repo: GitRepo, model_server: ModelServer
-) -> None:
-    gated = ASKING.replace('prompt = "Work on it."', 'gate = "Begin?"\nprompt = "Work on it."')
-    recipe = podium.machine.recipe("gated", gated)
-    rules = [
-        when("Work", word("complete", "It is done.")),
-        when("Why", {"text": "Because you said so."}),
-    ]
-    model_server.load({"rules": rules})
-    environment = podium.machine.environment(NO_COLOR="1")
-    where = ("--cwd", str(repo.path), "--agent", "claude", "--recipe", recipe)
-
-    def person() -> None:
-        with Terminal(environment, "chat", *where, columns=300) as terminal:
-            terminal.expect("? gate: Begin?")
-            terminal.expect("a choice · Enter: no > ")
-            terminal.type("Why should I?\r")
-            terminal.expect("Because you said so.")
-            terminal.expect("? gate: Begin?")
-            terminal.expect("a choice · Enter: no > ")
-            terminal.type("yes\r")
-            terminal.expect("It is done.")
-            terminal.expect("✓ ")
-            terminal.leave()
-
-    await by_hand(person)
-    runs = await podium.rpc("runs.list")
-    assert [run["exit"]["reason"] for run in runs] == ["turn-complete"]

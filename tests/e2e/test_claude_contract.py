@@ -12,18 +12,14 @@ from pathlib import Path
 import pytest
 
 from podiumd.formats.claude_stream import (
-    ApiRetry,
     AssistantMessage,
     ControlRequest,
-    ControlResponse,
     Lifecycle,
     RateLimit,
     Result,
     StateChanged,
     UserMessage,
-    allow,
     deny,
-    interrupt,
 )
 from podiumd.formats.claude_transcript import (
     find_prompt,
@@ -39,7 +35,6 @@ from tests.fakes.trio_gates import holding
 pytestmark = pytest.mark.claude
 
 TOUCH = {"name": "Bash", "input": {"command": "touch made", "description": "Make it"}}
-TOUCH_AGAIN = {"name": "Bash", "input": {"command": "touch again", "description": "Make it"}}
 OUTCOME = {
     "type": "object",
     "properties": {"outcome": {"enum": ["complete", "blocked"]}},
@@ -95,24 +90,6 @@ async def test_a_schemas_answer_comes_as_structured_output(
     assert len(model_server.requests) == 1
 
 
-async def test_an_approval_is_asked_answered_and_remembered_for_the_session(
-    claude_binary: Path, model_server: ModelServer, tmp_path: Path
-) -> None:
-    """A rule with destination ``session`` holds for the next call and writes no file."""
-    turns = [{"tools": [TOUCH]}, {"tools": [TOUCH_AGAIN]}, {"text": "Made."}]
-    model_server.load({"turns": turns})
-    async with running(claude_binary, model_server, tmp_path) as claude:
-        await claude.prompt("go")
-        request = await claude.until(ControlRequest)
-        assert (request.tool, request.input) == ("Bash", TOUCH["input"])
-        await claude.send(allow(request.request_id, None, ["Bash"]))
-        await claude.finish()
-    work = tmp_path / "work"
-    assert sorted(path.name for path in work.iterdir()) == ["again", "made"]
-    assert len(claude.all(ControlRequest)) == 1
-    assert claude.turn.report().kind == "done"
-
-
 async def test_a_denial_is_told_to_the_model_and_listed_in_a_good_result(
     claude_binary: Path, model_server: ModelServer, tmp_path: Path
 ) -> None:
@@ -125,25 +102,6 @@ async def test_a_denial_is_told_to_the_model_and_listed_in_a_good_result(
     assert claude.all(UserMessage)[0].results[0].text == "Not here."
     report = claude.turn.report()
     assert (report.kind, [denial.tool for denial in report.denials]) == ("done", ["Bash"])
-
-
-async def test_an_interrupt_withdraws_a_queued_steer(
-    claude_binary: Path, model_server: ModelServer, tmp_path: Path
-) -> None:
-    """Without ``cancel_queued`` the steer would run as the next turn."""
-    model_server.load({"default": {"text": "A long answer. " * 20, "hold": "half"}})
-    async with running(claude_binary, model_server, tmp_path) as claude:
-        await claude.prompt("go")
-        await holding(model_server, "half")
-        steer = await claude.prompt("and this")
-        while await claude.until(Lifecycle) != Lifecycle(steer, "queued"):
-            pass
-        await claude.send(interrupt("stop"))
-        await claude.finish()
-    assert claude.all(ControlResponse)[0].cancelled == (steer,)
-    report = claude.turn.report(asked_to_stop=True)
-    assert (report.kind, report.undelivered) == ("interrupted", (steer,))
-    assert len(model_server.requests) == 1
 
 
 async def test_a_steer_at_a_tools_boundary_is_folded_into_the_turn(
@@ -201,23 +159,6 @@ async def test_an_api_keys_429_is_no_usage_limit(
     assert claude.all(RateLimit) == []
     report = claude.turn.report()
     assert (report.kind, report.api_status) == ("api_error", 429)
-
-
-async def test_refused_credentials_show_at_the_first_retry(
-    claude_binary: Path, model_server: ModelServer, tmp_path: Path
-) -> None:
-    """Left alone it would be tried for more than a minute; an interrupt ends it at once."""
-    error = {"status": 401, "type": "authentication_error", "message": "invalid x-api-key"}
-    model_server.load({"default": {"error": error}})
-    retries = {"ANTHROPIC_API_KEY": "dummy", "CLAUDE_CODE_MAX_RETRIES": "10"}
-    async with running(claude_binary, model_server, tmp_path, environment=retries) as claude:
-        await claude.prompt("go")
-        await claude.until(ApiRetry)
-        assert claude.turn.wants_stop is not None
-        await claude.send(interrupt("stop"))
-        await claude.finish()
-    report = claude.turn.report(asked_to_stop=True)
-    assert (report.kind, report.api_status) == ("api_error", 401)
 
 
 async def test_each_results_cost_is_its_own_also_after_a_resume(

@@ -30,7 +30,6 @@ from podiumd.formats.claude_stream import (
     allow,
     hook_answer,
     initialize,
-    interrupt,
     server_reply,
 )
 from tests.e2e.claude_process import Claude, running
@@ -150,43 +149,6 @@ async def test_an_answer_that_comes_twice_counts_once_and_one_for_nobody_not_at_
     assert claude.turn.report().kind == "done"
 
 
-async def test_calls_of_one_message_come_one_after_the_other(
-    claude_binary: Path, model_server: ModelServer, tmp_path: Path
-) -> None:
-    model_server.load({"turns": [{"tools": [CALL, CALL]}, {"text": "ok"}]})
-    open_calls: list[str] = []
-
-    async def one_at_a_time(claude: Claude, event: Event) -> None:
-        if isinstance(event, ServerMessage):
-            open_calls.append(event.request_id)
-            await answer(claude, event)
-        if isinstance(event, UserMessage):
-            open_calls.pop()
-        assert len(open_calls) <= 1
-
-    async with running(claude_binary, model_server, tmp_path, *SERVED) as claude:
-        await play(claude, one_at_a_time)
-    assert messages(claude).count("tools/call") == 2
-
-
-async def test_an_interrupt_cancels_a_call_that_waits(
-    claude_binary: Path, model_server: ModelServer, tmp_path: Path
-) -> None:
-    """By a notification that names the call's JSON-RPC id, and then by the tool's result."""
-    model_server.load({"turns": [{"tools": [CALL]}, {"text": "must not run"}]})
-
-    async def stop(claude: Claude, event: Event) -> None:
-        if isinstance(event, ServerMessage):
-            await claude.send(interrupt("stop"))
-
-    async with running(claude_binary, model_server, tmp_path, *SERVED) as claude:
-        await play(claude, stop)
-    called, cancelled = claude.all(ServerMessage)[-2:]
-    assert cancelled.message["method"] == "notifications/cancelled"
-    assert cancelled.message["params"]["requestId"] == called.message["id"]
-    assert len(model_server.requests) == 1
-
-
 async def test_a_servers_tools_are_outside_tools_and_strict_and_asked_for_in_plan_mode_only(
     claude_binary: Path, model_server: ModelServer, tmp_path: Path
 ) -> None:
@@ -300,24 +262,6 @@ async def test_a_refusal_before_a_tool_holds_it_back_and_is_listed_as_a_hooks(
     assert model_server.requests[1].result == "PreToolUse:Bash hook error: Only in docs."
     (denied,) = claude.all(Result)[0].permission_denials
     assert claude.turn.hook_refusals == {denied.tool_use_id}
-
-
-async def test_a_refusal_after_a_tool_is_told_to_the_model_beside_its_result(
-    claude_binary: Path, model_server: ModelServer, tmp_path: Path
-) -> None:
-    model_server.load({"turns": [{"tools": [TOUCH]}, {"text": "I see."}]})
-
-    async def refuse_after(claude: Claude, event: Event) -> None:
-        if isinstance(event, HookCallback):
-            why = None if event.event == "PreToolUse" else "It is not to be empty."
-            await claude.send(hook_answer(event.request_id, event.event, why))
-
-    async with running(claude_binary, model_server, tmp_path, *HOOKED) as claude:
-        await claude.send(BOTH)
-        await play(claude, refuse_after)
-    assert (tmp_path / "work" / "made").exists()
-    assert "It is not to be empty." in model_server.requests[1].anywhere
-    assert claude.all(Result)[0].permission_denials == ()
 
 
 async def test_a_hook_that_is_never_answered_holds_the_tool_back(

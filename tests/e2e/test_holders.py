@@ -6,10 +6,8 @@ import pytest
 
 from tests.e2e.daemon import PodiumDaemon, gone
 from tests.e2e.machine import GitRepo
-from tests.e2e.stories import LOOP, held, when, word
-from tests.e2e.terminal import ask_alone, terminal
+from tests.e2e.terminal import terminal
 from tests.fakes.model_server import ModelServer
-from tests.fakes.trio_gates import holding
 
 pytestmark = pytest.mark.claude
 
@@ -44,33 +42,3 @@ async def test_a_session_open_in_a_terminal_is_refused_with_its_pid_and_free_aft
     await gone(screen.pid)
     turn = await podium.rpc("sessions.prompt", **again, wait=True)
     assert turn["text"] == "Hello." and len(model_server.requests) == 2
-
-
-async def test_what_somebody_else_wrote_into_the_session_is_asked_about(
-    podium: PodiumDaemon, repo: GitRepo, model_server: ModelServer
-) -> None:
-    rules = [
-        when("Work", held(word("complete", "Thinking. " * 20))),
-        when("Review", word("no-issues")),
-        when("Behind", {"text": "Noted."}),
-    ]
-    model_server.load({"rules": rules})
-    async with podium.running(podium.machine.recipe("loop", LOOP), repo.path) as feed:
-        run_id, session = feed.seen[0]["run_id"], feed.seen[0]["session_id"]
-        await holding(model_server, "half")
-        await podium.rpc("runs.pause", run_id=run_id)
-        model_server.release("half")
-        await feed.until("run.paused")
-        said = await ask_alone(podium.machine, session, repo.path, "Behind your back.")
-        assert said == "Noted."
-        await podium.rpc("runs.resume", run_id=run_id)
-        asked = await feed.until("question.opened", kind="recover")
-        await podium.rpc("questions.answer", question_id=asked["question_id"], answer="continue")
-        run = await feed.end()
-    assert run["exit"]["reason"] == "turn-complete"
-    prompts = podium.machine.prompts(session, repo.path)
-    assert [prompt.partition("\n")[0] for prompt in prompts] == [
-        "Work on it.",
-        "Behind your back.",
-        "Review it.",
-    ]

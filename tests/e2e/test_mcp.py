@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
-import signal
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
-import trio
 from mcp import Client, MCPDeprecationWarning, MCPError, StdioServerParameters
 from mcp_types import CallToolResult, TextContent
 
@@ -58,15 +55,6 @@ prompt = "Work on it."
 complete = { exit = "turn-complete", class = "completed" }
 blocked = { exit = "implementation-blocked", class = "blocked" }
 """
-
-
-HOOK = """
-[[steps.goal.hooks]]
-event = "before-tool"
-match = "save"
-run = ["sh", "-c", "[ -e go ] || { echo > asked; exec sleep 600; }"]
-"""
-"""Holds a call up until there is a file ``go``, and says so through a pipe."""
 
 
 @pytest.fixture
@@ -169,22 +157,6 @@ async def test_claude_reports_its_outcome_and_is_corrected_within_the_turn(
     assert "complete, blocked" in model_server.requests[1].result
 
 
-async def test_a_daemon_that_dies_over_the_token_makes_another(
-    machine: Machine, repo: GitRepo, model_server: ModelServer
-) -> None:
-    podium = PodiumDaemon(machine, PODIUM_FAILPOINT="tools.after-issue")
-    calls = [used("report_outcome", outcome="blocked", detail="No key.")]
-    model_server.load({"rules": [when("Work", *calls, {"text": "That is all."})]})
-    async with podium:
-        run = await begin(podium, repo, WORK)
-        assert await podium.wait() == -signal.SIGKILL
-        podium._environment.clear()  # the next one is to live
-        await podium.start()
-        run = await podium.ended(run["run_id"])
-    assert (run["exit"]["reason"], run["turns"]) == ("implementation-blocked", 1)
-    assert run["history"][0]["source"] == "tool"
-
-
 # -- the official client -----------------------------------------------------------------------
 
 
@@ -214,56 +186,6 @@ async def test_the_official_client_is_served_in_both_ways_of_the_protocol(
     assert wrong.is_error and "whole number" in words(wrong)
     assert missing.is_error and "ask, save, transition, notify" in words(missing)
     assert unknown.value.error.code == -32601
-
-
-async def test_a_daemon_killed_in_the_middle_of_a_call_has_done_it_once(
-    machine: Machine, repo: GitRepo
-) -> None:
-    """It dies with the call stored and the agent not answered; the next one answers."""
-    podium = PodiumDaemon(machine, PODIUM_FAILPOINT="tool.after-recorded")
-    said: list[CallToolResult] = []
-    async with podium, in_turn(podium, repo, PHASES) as turn, turn.peer() as peer:
-
-        async def call() -> None:
-            said.append(await peer.call_tool("notify", {"message": "Half of it is done."}))
-
-        async with trio.open_nursery() as nursery:
-            nursery.start_soon(call)
-            await podium.wait()
-            podium._environment.clear()  # the next one is to live
-            await podium.start()
-        again = await peer.call_tool("notify", {"message": "All of it is done."})
-        async with podium.follow(turn.run_id) as feed:
-            machine.model.release("half")
-            await feed.until("turn.ended")
-    assert not said[0].is_error and not again.is_error
-    assert [one["args"]["message"] for one in feed.data("tool.used")] == [
-        "Half of it is done.",
-        "All of it is done.",
-    ]
-
-
-async def test_a_daemon_that_stops_in_the_middle_of_a_call_leaves_it_to_the_next(
-    podium: PodiumDaemon, repo: GitRepo
-) -> None:
-    """A hook holds the call up while the daemon is told to stop; the next one runs it anew."""
-    os.mkfifo(repo.path / "asked")
-    hooked = f"{PHASES}{HOOK}"
-    said: list[CallToolResult] = []
-    async with in_turn(podium, repo, hooked) as turn, turn.peer("legacy") as peer:
-
-        async def call() -> None:
-            said.append(await peer.call_tool("save", {"key": "goal", "value": "a house"}))
-
-        async with trio.open_nursery() as nursery:
-            nursery.start_soon(call)
-            await trio.to_thread.run_sync((repo.path / "asked").read_bytes)
-            await podium.stop()
-            (repo.path / "go").touch()
-            await podium.start()
-    run = await podium.rpc("runs.get", run_id=turn.run_id)
-    assert not said[0].is_error
-    assert run["ctx"] == {"goal": "a house"}
 
 
 # -- the token ---------------------------------------------------------------------------------

@@ -3,29 +3,27 @@
 from __future__ import annotations
 
 import os
-import signal
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from podiumd.tools.failpoints import VARIABLE
 from tests.e2e.daemon import PodiumDaemon
 from tests.e2e.machine import GitRepo, Machine
 from tests.e2e.native_rig import (
     BROKEN,
     MENDED,
-    MENDING,
     act,
     after,
+    begun,
     first,
+    killed_at,
     messages,
     native_machine,
     project,
     says,
 )
-from tests.e2e.rpc_client import Json
 
 KILLS = [
     ("turn.after-intended", 1),
@@ -56,22 +54,11 @@ def repo(machine: Machine) -> GitRepo:
     return project(machine)
 
 
-async def killed_at(machine: Machine, repo: GitRepo, point: str, prompt: str = "Mend it.") -> Json:
-    """Send a prompt to a daemon that dies at a point of its turn; returns where it went."""
-    daemon = PodiumDaemon(machine, **{VARIABLE: point})
-    await daemon.start()
-    where = await daemon.rpc(
-        "sessions.prompt", text=prompt, agent="native", working_directory=str(repo.path)
-    )
-    assert await daemon.wait() == -signal.SIGKILL
-    return dict(where)
-
-
 @pytest.mark.parametrize(("point", "hit"), KILLS)
 async def test_the_next_daemon_goes_on_in_the_same_turn(
     machine: Machine, repo: GitRepo, point: str, hit: int
 ) -> None:
-    where = await killed_at(machine, repo, f"{point}:{hit}")
+    where = await killed_at(machine, repo, f"{point}:{hit}", "Mend it.")
     async with PodiumDaemon(machine) as podium, podium.follow(where["run_id"]) as feed:
         run = await feed.end()
         events = Counter(event["type"] for event in feed.seen)
@@ -97,8 +84,8 @@ async def test_a_command_that_was_cut_off_is_ended_and_its_outcome_is_told_as_un
     machine: Machine, repo: GitRepo
 ) -> None:
     """It is not run again by itself; the model decides what to do, and what lived on is ended."""
-    begun = repo.path / "begun"
-    os.mkfifo(begun)
+    reached = repo.path / "begun"
+    os.mkfifo(reached)
     line = "(setsid sleep 400 > /dev/null 2>&1 &); echo x >> log; echo > begun; sleep 300"
     command = {"action": "run_command", "command": line}
     rules = [
@@ -108,11 +95,8 @@ async def test_a_command_that_was_cut_off_is_ended_and_its_outcome_is_told_as_un
     ]
     machine.model.load({"rules": rules})
     first_life = PodiumDaemon(machine)
-    await first_life.start()
-    where = await first_life.rpc(
-        "sessions.prompt", text="Go.", agent="native", working_directory=str(repo.path)
-    )
-    begun.read_bytes()
+    where = await begun(first_life, repo.path, "Go.")
+    reached.read_bytes()
     await first_life.kill9()
     async with PodiumDaemon(machine) as podium:
         run = await podium.ended(where["run_id"])
@@ -144,80 +128,3 @@ async def test_a_file_that_somebody_else_has_changed_meanwhile_is_asked_about(
         run = await feed.end()
     assert run["exit"]["reason"] == "turn-complete"
     assert (repo.path / "calc.py").read_text() == left
-
-
-async def test_an_open_question_keeps_its_id_and_its_answer_serves_once(
-    machine: Machine, repo: GitRepo
-) -> None:
-    """Killed while a person was asked, the second time after the answer, before it arrived."""
-    daemon = PodiumDaemon(machine)
-    await daemon.start()
-    where = await daemon.rpc(
-        "sessions.prompt",
-        text="Mend it.",
-        agent="native",
-        working_directory=str(repo.path),
-        permission_mode="confirm",
-    )
-    async with daemon.follow(where["run_id"]) as feed:
-        gone = await feed.until("question.opened")
-    await daemon.kill9()
-    second = PodiumDaemon(machine, **{VARIABLE: "answer.before-write:1"})
-    await second.start()
-    async with second.follow(where["run_id"]) as feed:
-        asked = await feed.until("question.opened")
-        assert (asked["tool"], asked["question_id"]) == ("patch", gone["question_id"])
-        await second.rpc("questions.answer", question_id=asked["question_id"], answer="allow")
-    assert await second.wait() == -signal.SIGKILL
-    async with PodiumDaemon(machine) as podium, podium.follow(where["run_id"]) as feed:
-        asked = await feed.until("question.opened", tool="run_tests")
-        assert (repo.path / "calc.py").read_text() == MENDED
-        await podium.rpc("questions.answer", question_id=asked["question_id"], answer="allow")
-        run = await feed.end()
-    assert run["exit"]["reason"] == "turn-complete"
-
-
-async def test_words_that_the_turn_had_taken_are_told_to_the_model_after_the_crash(
-    machine: Machine, repo: GitRepo
-) -> None:
-    rules = [
-        {"when": {"anywhere": "Mind the names"}, **says("I mind them.")},
-        first("Go", says(act({"action": "search", "query": "add"}), hold="half")),
-        after("search", True, says("Nobody said anything.")),
-    ]
-    machine.model.load({"rules": rules})
-    daemon = PodiumDaemon(machine)
-    await daemon.start()
-    where = await daemon.rpc(
-        "sessions.prompt", text="Go.", agent="native", working_directory=str(repo.path)
-    )
-    machine.model.wait_holding("half")
-    steered = await daemon.rpc(
-        "sessions.prompt", text="Mind the names.", session_id=where["session_id"], if_busy="steer"
-    )
-    assert steered["delivery"] == "steered"
-    await daemon.kill9()
-    async with PodiumDaemon(machine) as podium:
-        machine.model.release("half")
-        run = await podium.ended(where["run_id"])
-    assert run["exit"]["reason"] == "turn-complete"
-    texts = [row.text for row in messages(machine, where["session_id"])]
-    assert texts.count("Mind the names.") == 1 and texts[-1] == "I mind them."
-
-
-async def test_a_daemon_that_is_stopped_leaves_the_turn_to_the_next_one(
-    machine: Machine, repo: GitRepo
-) -> None:
-    machine.model.load({"rules": [*MENDING[:-1], first("Mend", says("Wait.", hold="half"))]})
-    daemon = PodiumDaemon(machine)
-    await daemon.start()
-    where = await daemon.rpc(
-        "sessions.prompt", text="Mend it.", agent="native", working_directory=str(repo.path)
-    )
-    machine.model.wait_holding("half")
-    assert await daemon.stop() == 0
-    machine.model.load({"rules": MENDING})
-    async with PodiumDaemon(machine) as podium:
-        run = await podium.ended(where["run_id"])
-    assert (run["exit"]["reason"], run["turns"]) == ("turn-complete", 1)
-    assert (repo.path / "calc.py").read_text() == MENDED

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import os
 import shutil
-import signal
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from podiumd.tools.failpoints import VARIABLE
 from tests.e2e.daemon import PodiumDaemon
 from tests.e2e.machine import PATH, GitRepo, Machine
-from tests.e2e.native_rig import act, after, first, native_machine, project, says
+from tests.e2e.native_rig import act, after, begun, first, killed_at, native_machine, project, says
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="bubblewrap is Linux's")
 
@@ -64,10 +62,7 @@ async def test_the_next_daemon_tidies_up_before_any_git_of_its_own(
     left = (git / "commondir", git / "refs/heads/away", below / "HEAD", below / "sub/.git/HEAD")
     shim = telling_git(tmp_path, *left)
     first_life = PodiumDaemon(machine)
-    await first_life.start()
-    where = await first_life.rpc(
-        "sessions.prompt", text="Go.", agent="native", working_directory=str(below)
-    )
+    where = await begun(first_life, below, "Go.")
     (below / "begun").read_bytes()
     await first_life.kill9()
     assert all(os.path.lexists(path) for path in left)
@@ -95,12 +90,7 @@ async def test_before_and_after_a_command_the_same_holds(
         first("Go", says(act({"action": "run_command", "command": line}))),
     ]
     machine.model.load({"rules": rules})
-    first_life = PodiumDaemon(machine, **{VARIABLE: point})
-    await first_life.start()
-    where = await first_life.rpc(
-        "sessions.prompt", text="Go.", agent="native", working_directory=str(repo.path)
-    )
-    assert await first_life.wait() == -signal.SIGKILL
+    where = await killed_at(machine, repo, point)
     ran = point == "sandbox.before-tidy"
     assert os.path.lexists(repo.path / ".git/refs/heads/away") == ran
     assert (repo.path / ".git/commondir").exists()
@@ -126,12 +116,7 @@ async def test_what_a_command_has_left_ends_the_turn_s_commands_over_a_crash(
         first("Go", says(act({"action": "run_command", "command": many}))),
     ]
     machine.model.load({"rules": rules})
-    first_life = PodiumDaemon(machine, **{VARIABLE: "sandbox.left-stored"})
-    await first_life.start()
-    where = await first_life.rpc(
-        "sessions.prompt", text="Go.", agent="native", working_directory=str(repo.path)
-    )
-    assert await first_life.wait() == -signal.SIGKILL
+    where = await killed_at(machine, repo, "sandbox.left-stored")
 
     async with PodiumDaemon(machine) as podium:
         run = await podium.ended(where["run_id"])
@@ -148,12 +133,7 @@ async def test_nothing_is_left_of_a_git_that_was_about_to_look(
     rules = [after("run_command", True, says("Done.")), {"when": {"prompt": "."}, **looking}]
     machine.model.load({"rules": rules})
     pins = machine.podium_home / "state/git"
-    first_life = PodiumDaemon(machine, **{VARIABLE: "git.pinned"})
-    await first_life.start()
-    where = await first_life.rpc(
-        "sessions.prompt", text="Go.", agent="native", working_directory=str(repo.path)
-    )
-    assert await first_life.wait() == -signal.SIGKILL
+    where = await killed_at(machine, repo, "git.pinned")
     (left,) = pins.iterdir()
 
     async with PodiumDaemon(machine) as podium:

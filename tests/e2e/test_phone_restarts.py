@@ -19,7 +19,7 @@ from tests.e2e.phones import (
     paired,
     started,
 )
-from tests.e2e.stories import ASKING, LOOP, bash, held, when, word
+from tests.e2e.stories import LOOP, held, when, word
 from tests.fakes.model_server import ModelServer
 from tests.phone.driver import Phone
 
@@ -55,21 +55,6 @@ async def test_the_daemon_ends_in_the_middle_of_a_turn_and_the_phone_loses_nothi
         await agrees(podium, phone, session)
 
 
-async def test_the_daemon_ends_before_the_first_words_are_recorded(
-    podium: PodiumDaemon, repo: GitRepo, model_server: ModelServer
-) -> None:
-    """The app waits for the session to be ready, with it on the screen."""
-    model_server.load({"rules": [when("At once", {"text": "Here it is."})]})
-    url, key = await paired(podium)
-    async with Phone(url, key, "ios") as phone:
-        session = await phone.new(str(repo.path), "At once")
-        await podium.restart()
-        await back(podium, phone)
-        await heard(phone, session, "Here it is.")
-        assert phone.texts(session) == ["At once", "Here it is."] and phone.faults == []
-        await agrees(podium, phone, session)
-
-
 @pytest.mark.parametrize("number", ENDS)
 async def test_the_daemon_ends_in_the_middle_of_a_recipe_which_goes_on(
     podium: PodiumDaemon, repo: GitRepo, model_server: ModelServer, number: signal.Signals
@@ -97,22 +82,3 @@ async def test_the_daemon_ends_in_the_middle_of_a_recipe_which_goes_on(
         await phone.open(session)
         await agrees(podium, phone, session)
         assert phone.model.board.active == {} and phone.faults == []
-
-
-async def test_an_answer_given_just_before_a_kill_is_not_lost(
-    podium: PodiumDaemon, repo: GitRepo, model_server: ModelServer
-) -> None:
-    model_server.load({"turns": [bash("echo ran >> made"), word("complete")]})
-    url, key = await paired(podium)
-    async with Phone(url, key, "ios") as phone:
-        session = await started(phone, podium.machine.recipe("asking", ASKING), repo)
-        await phone.until(lambda p: p.model.board.questions)
-        (question,) = phone.model.board.questions
-        phone.send({"type": "answer_question", "question_id": question, "answer": "allow"})
-        await phone.barrier()
-        await podium.kill9()
-        await podium.start()
-        await back(podium, phone)
-        assert (await exited(phone, session))["class"] == "completed"
-        assert phone.model.counts["question"] == 1 and phone.faults == []
-    assert (repo.path / "made").read_text() == "ran\n"

@@ -122,49 +122,6 @@ async def test_commands_questions_and_called_recipes_lead_an_agent_to_a_release(
     assert attached.code == 0 and "It is released" in attached.out
 
 
-async def test_a_recipe_is_checked_drawn_and_walked_through_without_an_agent(
-    podium: PodiumDaemon, repo: GitRepo, model_server: ModelServer
-) -> None:
-    podium.machine.recipe("repair", REPAIR)
-    release = podium.machine.recipe("release", RELEASE)
-    path = podium.machine.podium_home / "recipes" / "release.toml"
-    walked = await podium.cli(
-        "recipe", "sim", release, "--outcomes", "failed,repaired,passed,release,passed"
-    )
-    assert walked.code == 0 and walked.out.splitlines() == [
-        "test    failed   → repair",
-        "repair  repaired → test",
-        "test    passed   → ask",
-        "ask     release  → tag",
-        "tag     passed",
-        "✓ It is released (turn-complete)",
-    ]
-    stuck = await podium.cli("recipe", "sim", release, "--outcomes", "failed,repaired," * 2)
-    assert "max-step-visits-exceeded:test" in stuck.out
-    wrong = await podium.cli("recipe", "sim", release, "--outcomes", "passed,now")
-    assert (wrong.code, wrong.out) == (1, "")
-    assert "step 'ask' cannot end with 'now'; expected one of: release, later" in wrong.err
-    paths = await podium.cli("recipe", "sim", release, "--paths")
-    assert "✓ left-for-later (completed)\n  test ─passed→ ask ─later→\n" in paths.out
-
-    graph = await podium.cli("recipe", "graph", release)
-    assert graph.out.startswith("flowchart TD\n") and "recipe repair" in graph.out
-    dot = await podium.cli("recipe", "graph", release, "--format", "dot", "--json")
-    assert json.loads(dot.out)["text"].startswith("digraph ")
-    shown = await podium.cli("recipe", "show", release)
-    assert "At worst: 8 turns, 60 minutes" in shown.out and "? The tests of" in shown.out
-
-    path.write_text(path.read_text().replace('{ to = "tag" }', '{ to = "tga" }'))
-    for what, name in ((str(path), str(path)), ("-", "recipe.toml")):
-        faulty = await podium.cli("recipe", "check", what, stdin=path.read_bytes())
-        line = path.read_text().splitlines().index('release = { to = "tga" }') + 1
-        assert faulty.code == 1 and f"{name}:{line}: error unknown-target: " in faulty.out
-        assert "'tag'" in faulty.out and "(ask)" in faulty.out
-    refused = await podium.cli("run", release, "-p", "what=it", cwd=repo.path)
-    assert (refused.code, refused.out) == (1, "") and "tga" in refused.err
-    assert model_server.requests == [] and await podium.rpc("runs.list") == []
-
-
 async def test_a_new_recipe_checks_clean_and_runs_once_it_is_trusted(
     podium: PodiumDaemon, repo: GitRepo, model_server: ModelServer
 ) -> None:

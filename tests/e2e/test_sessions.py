@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 
 import pytest
 import trio
 
-from tests.e2e.claude_process import running
 from tests.e2e.conversations import in_short, listed, recorded, subscribed
 from tests.e2e.daemon import PodiumDaemon
 from tests.e2e.machine import GitRepo, Machine
@@ -19,22 +17,6 @@ from tests.fakes.model_server import ModelServer
 from tests.fakes.trio_gates import holding
 
 pytestmark = pytest.mark.claude
-
-ASK_A_HELPER = {
-    "name": "Agent",
-    "input": {
-        "description": "Look around",
-        "prompt": "Look around.",
-        "subagent_type": "general-purpose",
-    },
-}
-MANY_LINES = bash("seq 1 60000")
-HELPED = {
-    "rules": [
-        {"when": {"agent": "."}, "text": "The helper found nothing."},
-        when("Ask a helper", {"tools": [ASK_A_HELPER]}, MANY_LINES, {"text": "Done."}),
-    ]
-}
 
 
 async def test_sessions_of_podium_and_of_a_plain_claude_are_listed_alike(
@@ -64,67 +46,12 @@ async def test_sessions_of_podium_and_of_a_plain_claude_are_listed_alike(
     assert plain[:8] in told.out and "Colours" in told.out and ours[:8] not in told.out
 
 
-@pytest.mark.long("tests/sessions/test_tree.py::test_files_beside_a_session_belong_to_it")
-async def test_transcripts_of_helpers_and_long_results_belong_to_their_session(
-    podium: PodiumDaemon, repo: GitRepo, model_server: ModelServer
-) -> None:
-    model_server.load(HELPED)
-    session = await begin_alone(
-        podium.machine, repo.path, "Ask a helper.", "--allowedTools", "Bash", "Agent"
-    )
-    row = await listed(podium, session, message_count=6, subagents=1, tool_results=1)
-    directory = podium.machine.transcript_path(session, repo.path).with_suffix("")
-    assert len(list(directory.rglob("*.*"))) == 3, "a helper's transcript, its meta data, a result"
-    assert (await podium.rpc("sessions.list"))["sessions"] == [row]
-    page = await podium.rpc("sessions.messages", session_id=session)
-    kinds = [[block["kind"] for block in message["blocks"]] for message in page["messages"]]
-    call = [["tool_use"], ["tool_result"]]
-    assert kinds == [["text"], *call, *call, ["text"]]
-    assert page["messages"][-1]["text"] == "Done."
-
-
-@pytest.mark.long(
-    "tests/sessions/test_transcripts_gone.py::test_a_deleted_transcript_stays_listed_with_its_numbers"
-)
-async def test_what_the_agent_itself_cleans_up_is_gone_and_not_lost_from_the_list(
-    podium: PodiumDaemon, repo: GitRepo, model_server: ModelServer
-) -> None:
-    """It deletes what is old some seconds after a session of some length has begun."""
-    model_server.load({"default": {"text": "Hello."}})
-    machine = podium.machine
-    old = await begin_alone(machine, repo.path, "Long ago.")
-    path = machine.transcript_path(old, repo.path)
-    os.utime(path, (0, 0))
-    clean_up = ("--settings", '{"cleanupPeriodDays": 1}')
-    async with (
-        subscribed(podium, old) as conversation,
-        running(machine.claude, model_server, machine.home, *clean_up) as claude,
-    ):
-        await conversation.until(2)
-        await claude.prompt("Today.")
-        await claude.finish()
-        while conversation.generation == 1:
-            await conversation.told()
-        assert not path.exists()
-    row = await listed(podium, old, gone=True)
-    assert (row["name"], row["message_count"]) == ("Long ago.", 2)
-    assert (await listed(podium, claude.session))["gone"] is False
-    await podium.rpc("sessions.forget", session_id=old)
-    assert (await podium.rpc("sessions.list"))["total"] == 1
-
-
 # -- following a session live: every message once, in the file's order, whoever writes it
 
 
 HELLO = {"default": {"text": "Hello."}}
 ALLOWED = ("--allowedTools", "Bash")
 FOUND = "It was found. " * 20
-ODD_PROMPTS = [
-    "--help",
-    "  Two lines,\n\n\tindented,\r\nwith 👩‍👩‍👧 and \u2028 a separator   \n",
-    "-" + "A long one, 🐢 by 🐢. " * 5_000,
-]
-"""As a message, in which it stands twice, more than is kept for a client that does not read."""
 
 
 def as_recorded(machine: Machine, session: str, where: Path) -> list[tuple[str, str, str]]:
@@ -166,27 +93,3 @@ async def test_a_turn_is_followed_message_by_message_while_the_agent_works(
     assert list(map(in_short, whole)) == as_recorded(machine, session, repo.path)
     assert conversation.seqs == [1, 2, 3, 4, 5, 6, 7]
     assert told == whole[1:]
-
-
-@pytest.mark.long(
-    "tests/drivers/test_claude_real.py::test_a_prompt_of_900_kb_arrives_whole_and_is_done_with_words_cost_and_mark"
-)
-async def test_prompts_are_shown_verbatim(
-    podium: PodiumDaemon, repo: GitRepo, model_server: ModelServer
-) -> None:
-    model_server.load(HELLO)
-    said = await podium.cli("prompt", "--", ODD_PROMPTS[0], cwd=repo.path)
-    assert said.code == 0, said
-    session = model_server.requests[0].session
-    for text in ODD_PROMPTS[1:]:
-        said = await podium.cli("prompt", "-", "--session", session, stdin=text.encode())
-        assert said.code == 0, said
-    async with subscribed(podium, session) as conversation:
-        messages = await conversation.until(6)
-    assert [message["text"] for message in messages[::2]] == ODD_PROMPTS
-    assert list(map(in_short, messages)) == as_recorded(podium.machine, session, repo.path)
-    assert messages == (await podium.rpc("sessions.messages", session_id=session))["messages"]
-    shown = (await podium.cli("show", session)).out
-    assert "Two lines,\n\n" in shown and "👩‍👩‍👧" in shown and "  --help\n" in shown
-    last = await podium.cli("show", session, "-n", "2", "--json")
-    assert json.loads(last.out)["messages"] == messages[4:]

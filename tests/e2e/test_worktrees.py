@@ -1,7 +1,8 @@
-"""A daemon that is killed while it merges or removes a worktree: done, not begun, or told."""
+"""A daemon that is killed while it makes, merges or removes a worktree: done, or not begun."""
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,8 @@ import pytest
 from tests.e2e.daemon import PodiumDaemon
 from tests.e2e.machine import GitRepo, Machine
 from tests.e2e.rpc_client import Json
+from tests.runtime.processes import marker_of
+from tests.tools.git_repository import set_for_person
 
 pytestmark = pytest.mark.claude
 
@@ -102,3 +105,34 @@ async def test_a_worktree_is_removed_to_the_end_or_is_as_it_was(
     assert list(directory.parent.iterdir()) == []
     assert len(repo.git("worktree", "list").splitlines()) == 1
     assert repo.git("branch", "--list", "podium/*") == ""
+
+
+async def test_the_git_of_a_killed_daemon_does_not_work_on_at_what_the_next_one_makes(
+    podium: PodiumDaemon, machine: Machine, repo: GitRepo
+) -> None:
+    """Two at one worktree would spoil it: the first, once it fails, removes what it was at."""
+    for name in ("a.txt", "m.slow", "z.txt"):
+        (repo.path / name).write_text("one\n")
+    (repo.path / ".gitattributes").write_text("*.slow filter=slow\n")
+    repo.git("add", "--all")
+    repo.git("commit", "-m", "slow")
+    fifo = machine.root / "reached"
+    os.mkfifo(fifo)
+    set_for_person(machine.home, "filter.slow.smudge", f"echo here > '{fifo}'; exec sleep 3600")
+    run = await podium.rpc(
+        "runs.start",
+        recipe=machine.recipe("committing", COMMITTING),
+        working_directory=str(repo.path),
+        worktree=True,
+    )
+    assert await marker_of(fifo) == "here"
+    await podium.kill9()
+    set_for_person(machine.home, "filter.slow.smudge", "cat")
+    assert [line for line in podium.children() if line.startswith("sleep ")]
+    await podium.start()
+    ended = await podium.ended(run["run_id"])
+    assert ended["exit"]["reason"] == "task-committed", ended
+    assert podium.children() == []
+    tree = Path(ended["worktree"]["directory"])
+    assert (tree / "z.txt").exists() and (tree / "m.slow").read_text() == "one\n"
+    assert repo.git("-C", str(tree), "status", "--porcelain") == ""
