@@ -285,7 +285,7 @@ async def test_spools_and_working_trees_without_a_run_are_named_and_kept(tmp_pat
 
 
 def test_many_are_counted_and_some_are_named() -> None:
-    assert leftovers._listed(map(str, range(7))) == "0, 1, 2, 3, 4 and 2 more"
+    assert leftovers._listed([*"0123456"]) == "0, 1, 2, 3, 4 and 2 more"
 
 
 def test_without_the_facts_nothing_is_called_an_orphan(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from podiumd.doctor import agents, provider, ready
+from podiumd.doctor import agents, provider, run
 from podiumd.doctor.subject import Subject
 from tests.doctor.patient import only, program, snapshot, subject, with_settings
 
@@ -59,7 +59,7 @@ def test_it_is_asked_once_whoever_looks(tmp_path: Path) -> None:
 
     assert only(agents.agent(patient, "claude")).state == "ok"
     provider.provider(patient)
-    ready.unready(patient)
+    run.why_unready(patient)
 
     assert (tmp_path / "asked").read_text() == "auth status --json\n"
     assert len(patient.answers) == 1
@@ -186,12 +186,12 @@ def test_another_cloud_and_an_agent_that_is_not_ready_are_not_connected_to(tmp_p
 def test_up_says_that_no_agent_is_ready_and_nothing_where_one_is(
     tmp_path: Path, server: socket.socket
 ) -> None:
-    missing = ready.unready(subject(tmp_path))
-    stranger = ready.unready(agent(tmp_path, {"loggedIn": False}))
+    missing = run.why_unready(subject(tmp_path))
+    stranger = run.why_unready(agent(tmp_path, {"loggedIn": False}))
     patient = agent(tmp_path, {"loggedIn": True})
-    lost = ready.unready(keyed(patient, ANTHROPIC_BASE_URL="http://127.0.0.1:9"))
+    lost = run.why_unready(keyed(patient, ANTHROPIC_BASE_URL="http://127.0.0.1:9"))
     url = f"http://127.0.0.1:{server.getsockname()[1]}"
-    well = ready.unready(keyed(patient, ANTHROPIC_BASE_URL=url))
+    well = run.why_unready(keyed(patient, ANTHROPIC_BASE_URL=url))
 
     assert missing == "No agent is ready yet: 'podium doctor' says what to install."
     assert stranger == (

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from podiumd.doctor import machine, service
 from podiumd.doctor.subject import Subject
-from podiumd.service import units
+from podiumd.service import systemd
 from podiumd.store.facts import open_store
 from tests.doctor.patient import NOW, only, program, subject, with_settings
 from tests.store.support import a_fact, a_run
@@ -83,7 +83,7 @@ def installed(tmp_path: Path, said: str = SAID, **changes: Any) -> Subject:
     situation = service._situation(patient)
     path = service.unit_file(patient)
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(units.service(situation.program, situation.variables))
+    path.write_text(systemd.service_unit(situation.program, situation.variables))
     program(tmp_path, "systemctl", f"printf '{said}'")
     return patient
 

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from podiumd import __version__
 from podiumd.config.load import ConfigError
-from podiumd.doctor import gateway, places, settings
+from podiumd.doctor import gateway, places
 from podiumd.doctor.report import document, is_broken, text, wants_colours
 from podiumd.doctor.subject import Daemon
 from podiumd.gateway.tls import self_signed
@@ -151,23 +151,23 @@ def test_a_daemon_of_another_release_is_told_with_the_command(tmp_path: Path) ->
 
 def test_a_configuration_that_is_not_in_force_is_told(tmp_path: Path) -> None:
     patient = subject(tmp_path)
-    assert "all defaults hold" in only(settings.configuration(patient)).message
+    assert "all defaults hold" in only(places.configuration(patient)).message
     problem = {"configuration": {"problem": "c.toml:1: x", "pending": []}}
     broken = replace(patient, daemon=Daemon(pid=7, status=problem))
-    assert "keeps its old settings: c.toml:1: x" in only(settings.configuration(broken)).message
+    assert "keeps its old settings: c.toml:1: x" in only(places.configuration(broken)).message
     pending = {"configuration": {"problem": None, "pending": [{"key": "gateway.port"}]}}
     waiting = replace(patient, daemon=Daemon(pid=7, status=pending))
-    assert only(settings.configuration(waiting)).message.endswith("a restart: gateway.port")
+    assert only(places.configuration(waiting)).message.endswith("a restart: gateway.port")
     typo = {"PODIUM_LIMITS_MAX_AGENT": "9"}
-    alone = only(settings.configuration(replace(patient, daemon_environ=typo)))
+    alone = only(places.configuration(replace(patient, daemon_environ=typo)))
     assert (alone.state, alone.fix) == (
         "warn",
         "correct it, or unset it, where the daemon gets it, then 'podium down && podium up'",
     )
     assert alone.message.endswith("the nearest known is 'PODIUM_LIMITS_MAX_AGENTS'")
-    both = settings.configuration(replace(waiting, daemon_environ=typo))
+    both = places.configuration(replace(waiting, daemon_environ=typo))
     assert [one.state for one in both] == ["warn", "warn"] and both[1].message == alone.message
-    found = settings.unusable(ConfigError(["c.toml:1: one", "c.toml:2: two"]))
+    found = places.unusable(ConfigError(["c.toml:1: one", "c.toml:2: two"]))
     assert (found.state, found.message) == ("broken", "c.toml:1: one (and 1 more)")
 
 

@@ -11,7 +11,7 @@ import pytest
 from podiumd.agents.kinds import standing_agents
 from podiumd.config.paths import resolve
 from podiumd.config.settings import GatewaySettings
-from podiumd.service.runner import Preview, Runner
+from podiumd.service.runner import Runner, preview
 from podiumd.service.situation import Situation
 
 
@@ -36,6 +36,6 @@ def situation(
 
 def previewed(action: Callable[[Runner], None], capsys: pytest.CaptureFixture[str]) -> list[str]:
     """The steps as ``--dry-run`` prints them, without their numbers."""
-    Preview(str).carry_out(action)
+    preview(str).print_steps(action)
     _, *lines = capsys.readouterr().out.split("\n\n", 1)[0].splitlines()
     return [line[5:] for line in lines]

@@ -8,15 +8,15 @@ from pathlib import Path
 import pytest
 
 from podium.rpc import installed, version_mismatch
-from podiumd.service import property_list, units
+from podiumd.service import launchd, systemd
 from tests.client.fake_daemon import HangUp, fake_daemon, podium
 
 
 def install(home: Path, socket: Path) -> None:
     directory = home / ".config" / "systemd" / "user"
     directory.mkdir(parents=True)
-    (directory / "podiumd.service").write_text(units.service(("/bin/podiumd",), {}))
-    (directory / "podiumd.socket").write_text(units.socket(socket))
+    (directory / "podiumd.service").write_text(systemd.service_unit(("/bin/podiumd",), {}))
+    (directory / "podiumd.socket").write_text(systemd.socket_unit(socket))
 
 
 @pytest.fixture
@@ -74,7 +74,7 @@ def test_on_macos_the_property_list_tells(home: Path, monkeypatch: pytest.Monkey
     file.parent.mkdir(parents=True)
     assert not installed.serves(str(home / "s"))
 
-    file.write_text(property_list.agent(("p",), {}, socket=home / "s", early_log=home / "l"))
+    file.write_text(launchd.property_list(("p",), {}, socket=home / "s", early_log=home / "l"))
     assert installed.serves(str(home / "s"))
     file.write_bytes(plistlib.dumps({"Label": "podiumd"}))
     assert not installed.serves(str(home / "s"))

@@ -11,7 +11,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from podiumd.service.log_lines import chosen, parse, since
+from podiumd.service.logs import chosen, parse, since
 from tests.patience import HANG_SECONDS
 from tests.service.person import Person
 

@@ -13,7 +13,7 @@ from podiumd.agents.kind import ConfiguredAgent
 from podiumd.agents.kinds import standing_agents
 from podiumd.config.load import with_values
 from podiumd.config.settings import Config
-from podiumd.service import units
+from podiumd.service import systemd
 from podiumd.service.captured import captured, shown
 from podiumd.service.systemd import Systemd
 from tests.needs import need
@@ -22,7 +22,7 @@ from tests.service.situations import previewed, situation
 
 ROOT = Path(__file__).resolve().parents[2]
 HOME = Path("/home/ada")
-NAMES = (units.SERVICE, units.SOCKET, units.GATEWAY)
+NAMES = (systemd.SERVICE, systemd.SOCKET, systemd.GATEWAY)
 
 
 def verify(directory: Path) -> str:
@@ -50,9 +50,11 @@ def written(directory: Path, program: Path, **variables: str) -> Path:
     program.write_text("#!/bin/sh\n")
     program.chmod(0o755)
     directory.mkdir(exist_ok=True)
-    (directory / units.SERVICE).write_text(units.service((str(program),), variables))
-    (directory / units.SOCKET).write_text(units.socket(directory / "a %h b" / "podium.sock"))
-    (directory / units.GATEWAY).write_text(units.gateway("::1", 8080))
+    (directory / systemd.SERVICE).write_text(systemd.service_unit((str(program),), variables))
+    (directory / systemd.SOCKET).write_text(
+        systemd.socket_unit(directory / "a %h b" / "podium.sock")
+    )
+    (directory / systemd.GATEWAY).write_text(systemd.gateway_unit("::1", 8080))
     return directory
 
 
@@ -73,7 +75,7 @@ def test_systemd_finds_nothing_wrong_with_the_units(tmp_path: Path) -> None:
 
 def test_the_check_would_find_a_wrong_word(tmp_path: Path) -> None:
     directory = written(tmp_path / "units", tmp_path / "bin" / "podiumd")
-    unit = directory / units.SERVICE
+    unit = directory / systemd.SERVICE
     unit.write_text(unit.read_text().replace("WatchdogSec=", "WatchdogSecs="))
 
     assert "Unknown key 'WatchdogSecs'" in verify(directory)
@@ -97,7 +99,7 @@ def test_the_shipped_units_are_valid_as_they_are(tmp_path: Path) -> None:
 def test_a_path_with_every_special_character_stays_what_it_is(tmp_path: Path) -> None:
     program = tmp_path / 'a "b" $HOME %h' / "podiumd"
     directory = written(tmp_path / "units", program)
-    (line,) = read(directory / units.SERVICE)["ExecStart"]
+    (line,) = read(directory / systemd.SERVICE)["ExecStart"]
 
     assert verify(directory) == ""
     escaped = str(program).replace('"', '\\"').replace("%", "%%").replace("$", "$$")
@@ -110,14 +112,14 @@ def test_a_path_with_blanks_is_one_word(tmp_path: Path) -> None:
 
     assert verify(directory) == ""
     escaped = str(program).replace("%", "%%")
-    assert read(directory / units.SERVICE)["ExecStart"] == [f'"{escaped}" --log-format json']
+    assert read(directory / systemd.SERVICE)["ExecStart"] == [f'"{escaped}" --log-format json']
 
 
 def test_values_of_variables_are_quoted(tmp_path: Path) -> None:
     directory = written(tmp_path / "units", tmp_path / "podiumd", A='x "y" \\ 100% $Z', B="")
 
     assert verify(directory) == ""
-    assert read(directory / units.SERVICE)["Environment"] == [
+    assert read(directory / systemd.SERVICE)["Environment"] == [
         "PODIUM_SERVICE=systemd",
         r'"A=x \"y\" \\ 100%% $Z"',
         '"B="',
@@ -127,7 +129,7 @@ def test_values_of_variables_are_quoted(tmp_path: Path) -> None:
 def test_the_service_keeps_its_promises() -> None:
     unit = configparser.ConfigParser(interpolation=None)
     unit.optionxform = str  # type: ignore[assignment, method-assign]
-    unit.read(ROOT / "systemd" / units.SERVICE, encoding="utf-8")
+    unit.read(ROOT / "systemd" / systemd.SERVICE, encoding="utf-8")
     service = unit["Service"]
 
     assert service["Type"] == "notify" and service["NotifyAccess"] == "main"
@@ -210,7 +212,7 @@ def test_the_settings_of_a_private_daemon_are_kept_absolute() -> None:
 def test_secrets_are_not_shown() -> None:
     variables = {"API_KEY": 'a"b', "PATH": "/usr/bin"}
 
-    text = units.service(("/bin/podiumd",), variables)
+    text = systemd.service_unit(("/bin/podiumd",), variables)
 
     assert r"API_KEY=a\"b" in text
     assert 'API_KEY=[redacted]"' in shown(text, variables)

@@ -16,7 +16,7 @@ import pytest
 from podiumd.service import command
 from podiumd.service.arguments import add_arguments
 from podiumd.service.launchd import Launchd
-from podiumd.service.runner import Preview
+from podiumd.service.runner import Runner
 from tests.long import sampled
 from tests.service.person import Person
 from tests.service.situations import previewed, situation
@@ -212,7 +212,7 @@ def test_on_macos_the_daemon_is_stopped_only_once_all_is_written(
     assert Launchd().question(made) == ("launchctl", "print", f"gui/{made.uid}")
 
 
-class Undone(Preview):
+class Undone(Runner):
     """Notes as well that all files were put back."""
 
     def put_back(self) -> None:
@@ -226,9 +226,9 @@ def test_on_macos_what_was_loaded_before_is_loaded_again(
     file, log = Launchd().files(made)
     old = situation(Path("/Users/ada"), "darwin", there=frozenset((file, log)))
 
-    Launchd().undo(made, Undone(str))
+    Launchd().undo(made, Undone(Path(), {}, print, str))
     fresh = capsys.readouterr().out.splitlines()
-    Launchd().undo(old, Undone(str))
+    Launchd().undo(old, Undone(Path(), {}, print, str))
     upgraded = capsys.readouterr().out.splitlines()
 
     out = "run: launchctl bootout gui/501/podiumd (it may fail)"

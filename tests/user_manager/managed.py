@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 
-from podiumd.service.units import GATEWAY, SERVICE, SOCKET
+from podiumd.service.systemd import GATEWAY, SERVICE, SOCKET
 from podiumd.tools.process.processes import Identity
 from tests.e2e.daemon import PodiumDaemon
 from tests.e2e.machine import Machine

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import trio
 
-from podiumd.service.units import GATEWAY, SERVICE, SOCKET
+from podiumd.service.systemd import GATEWAY, SERVICE, SOCKET
 from podiumd.tools.process import cgroup
 from tests.e2e.daemon import gone
 from tests.e2e.machine import GitRepo, Machine

@@ -21,7 +21,7 @@ from podiumd.store.connection import FACTS_NAME
 from podiumd.store.schema import MIGRATIONS, schema_version
 from podiumd.tools.process.processes import MARKER, command_line
 
-_TRANSIENT: Final = ("name-", "discovery")  # of a daemon's own short errands
+_TRANSIENT: Final = ("name-", "discovery")  # of what a daemon asks for a moment
 _NAMED: Final = 5
 _MOST_SAID: Final = 60
 
@@ -45,7 +45,7 @@ def leftovers(subject: Subject) -> list[Check]:
     if known is None:
         words = f"not looked for: {FACTS_NAME} is of an earlier release"
         return [warn("orphans", words, "'podium up' lifts it, then ask again")]
-    found = [*_processes(subject, known), *_spools(subject, known), *_worktrees(subject, known)]
+    found = [*_processes(subject, known), *_left_on_disk(subject, known)]
     return found or [ok("orphans", "no process, spool or working tree without its run")]
 
 
@@ -115,8 +115,8 @@ def _processes(subject: Subject, known: Known) -> Iterable[Check]:
         marker = environment_of(pid).get(MARKER, "")
         if not marker or pid == os.getpid() or marker in ours:
             continue
-        errand = marker.startswith(_TRANSIENT) and subject.daemon.pid is not None
-        if not errand and not _elsewhere(pid, marker, subject.places.state):
+        transient = marker.startswith(_TRANSIENT) and subject.daemon.pid is not None
+        if not transient and not _elsewhere(pid, marker, subject.places.state):
             orphans.append(f"{pid} ({command_line(pid)[:_MOST_SAID] or 'no name'})")
     if orphans:
         message = "processes with the mark of a turn that is not open: "
@@ -151,21 +151,16 @@ def _elsewhere(pid: int, marker: str, state: Path) -> bool:
     return any(place in name and not name.startswith(f"{state}/") for name in names)
 
 
-def _spools(subject: Subject, known: Known) -> Iterable[Check]:
-    found = [
-        path for path in _inside(subject.places.state / "turns") if path.name not in known.spools
-    ]
-    if found:
-        message = f"spools of no run: {_listed(map(str, found))}"
-        yield warn("orphans", message, "look at them; 'rm -r PATH' removes one")
-
-
-def _worktrees(subject: Subject, known: Known) -> Iterable[Check]:
-    place = subject.places.state / "worktrees"
-    found = [path for path in _inside(place) if path.name not in known.trees]
-    if found:
-        message = f"working trees of no run: {_listed(map(str, found))}"
-        yield warn("orphans", message, "look at them; 'git worktree remove PATH' removes one")
+def _left_on_disk(subject: Subject, known: Known) -> Iterable[Check]:
+    for what, folder, of_runs, remove in (
+        ("spools", "turns", known.spools, "'rm -r PATH'"),
+        ("working trees", "worktrees", known.trees, "'git worktree remove PATH'"),
+    ):
+        inside = _inside(subject.places.state / folder)
+        found = [str(path) for path in inside if path.name not in of_runs]
+        if found:
+            message = f"{what} of no run: {_listed(found)}"
+            yield warn("orphans", message, f"look at them; {remove} removes one")
 
 
 def _inside(directory: Path) -> list[Path]:
@@ -175,7 +170,6 @@ def _inside(directory: Path) -> list[Path]:
         return []
 
 
-def _listed(names: Iterable[str]) -> str:
-    every = list(names)
+def _listed(every: list[str]) -> str:
     more = f" and {len(every) - _NAMED} more" if len(every) > _NAMED else ""
     return ", ".join(every[:_NAMED]) + more

@@ -1,4 +1,4 @@
-"""Directories, the lock and the socket."""
+"""The configuration, directories, the lock and the socket."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from podiumd import __version__
+from podiumd.config.load import ConfigError, ignored_variables
 from podiumd.config.paths import WORK
 from podiumd.doctor.subject import PROC, Subject
 from podiumd.observe.checks import Check, broken, ok, warn
@@ -161,3 +162,36 @@ def version(subject: Subject) -> list[Check]:
         return [ok("version", f"{__version__}, and so is the running daemon")]
     message = f"the running daemon is {running}, installed is {__version__}"
     return [warn("version", message, f"{subject.restart} restarts it with the installed one")]
+
+
+def unusable(error: ConfigError) -> Check:
+    """Report a file that would stop a start."""
+    more = f" (and {len(error.faults) - 1} more)" if len(error.faults) > 1 else ""
+    return broken(
+        "configuration",
+        f"{error.faults[0]}{more}",
+        "mend it: 'podium config show' says when it can be read; the other checks use the defaults",
+    )
+
+
+def configuration(subject: Subject) -> list[Check]:
+    """Check that the file and the environment are what the daemon does."""
+    ignored = ignored_variables(subject.daemon_environ)
+    fix = f"correct it, or unset it, where the daemon gets it, then {subject.restart}"
+    warnings = [warn("configuration", words, fix) for words in ignored]
+    file = _configuration_file(subject)
+    return warnings if warnings and file.state == "ok" else [file, *warnings]
+
+
+def _configuration_file(subject: Subject) -> Check:
+    path = subject.places.config
+    state = (subject.daemon.status or {}).get("configuration") or {}
+    if state.get("problem"):
+        message = f"the daemon keeps its old settings: {state['problem']}"
+        return warn("configuration", message, "mend the file, then 'podium config reload'")
+    waiting = [one["key"] for one in state.get("pending") or []]
+    if waiting:
+        message = f"not in force before a restart: {', '.join(waiting)}"
+        return warn("configuration", message, subject.restart)
+    there = f"{path} can be used" if path.exists() else f"there is no {path}: all defaults hold"
+    return ok("configuration", there)

@@ -21,9 +21,7 @@ from podiumd.doctor import (
     places,
     programs,
     provider,
-    ready,
     service,
-    settings,
 )
 from podiumd.doctor.subject import Subject, environment_of, find_daemon
 from podiumd.observe.checks import Check, broken
@@ -39,7 +37,7 @@ _FIRST: Final[tuple[tuple[str, Look], ...]] = (
 _LAST: Final[tuple[tuple[str, Look], ...]] = (
     ("provider", provider.provider),
     ("voice", programs.voice),
-    ("configuration", settings.configuration),
+    ("configuration", places.configuration),
     ("directories", places.directories),
     ("lock", places.lock),
     ("socket", places.socket),
@@ -74,7 +72,7 @@ def examine(environ: Mapping[str, str], home: Path, config_flag: str | None = No
         loaded = load(environ, sys.platform, home, config_flag)
         config, found = loaded.config, loaded.places
     except ConfigError as error:
-        unusable = [settings.unusable(error)]
+        unusable = [places.unusable(error)]
         config, found = Config(), resolve(environ, sys.platform, home, config_flag)
     subject = _subject(config, found, environ, home)
     checks = [one for one in checks_of(config) if not unusable or one[0] != "configuration"]
@@ -87,7 +85,7 @@ def unready(environ: Mapping[str, str], home: Path, config_flag: str | None = No
     Raises ``ConfigError`` and ``PlaceError``.
     """
     loaded = load(environ, sys.platform, home, config_flag)
-    return ready.unready(_subject(loaded.config, loaded.places, environ, home))
+    return why_unready(_subject(loaded.config, loaded.places, environ, home))
 
 
 def _subject(config: Config, found: Places, environ: Mapping[str, str], home: Path) -> Subject:
@@ -116,3 +114,21 @@ def look_at(subject: Subject, checks: Sequence[tuple[str, Look]]) -> list[Check]
             message = f"could not be looked at: {type(error).__name__}: {error}"
             found.append(broken(name, message, "report this as a bug of Podium"))
     return found
+
+
+def why_unready(subject: Subject) -> str:
+    """Return why no agent can work yet; nothing where one can."""
+    looks = {name: agents.examined(subject, name) for name in subject.config.agents}
+    if not any(doctor.is_ready(asked) for doctor, asked in looks.values()):
+        for name, (doctor, asked) in looks.items():
+            stranger = f"{name} is not logged in"
+            if doctor.examine(asked).message.startswith(stranger):
+                return f"No agent is ready yet: {stranger}: 'podium doctor' says what to do."
+        return "No agent is ready yet: 'podium doctor' says what to install."
+    providers = provider.provider(subject)
+    lost = [one for one in providers if one.state != "ok"]
+    if lost and len(lost) == len(providers):
+        return (
+            f"No agent can work just now: {lost[0].message} ('podium doctor' says what to check)."
+        )
+    return ""

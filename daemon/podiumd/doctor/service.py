@@ -8,7 +8,7 @@ from typing import Final
 from podiumd.doctor.subject import Subject
 from podiumd.observe.checks import Check, broken, ok, warn
 from podiumd.service.kinds import ServiceManager, manager_for
-from podiumd.service.situation import Situation, program_of_this_installation
+from podiumd.service.situation import Situation
 from podiumd.service.state import UNREACHABLE, DamagedFile, State, look
 
 _INSTALL: Final = "'podium service install' writes it anew"
@@ -69,7 +69,6 @@ def _situation(subject: Subject, *there: Path) -> Situation:
         environ=subject.environ,
         places=subject.places,
         gateway=subject.config.gateway,
-        program=program_of_this_installation(),
         there=frozenset(there),
     )
 

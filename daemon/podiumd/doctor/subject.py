@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import fcntl
-import json
 import os
-import socket
 import sys
 from collections.abc import Iterator, Mapping
 from datetime import datetime
@@ -16,10 +14,10 @@ import msgspec
 
 from podiumd.config.paths import Places
 from podiumd.config.settings import Config
+from podiumd.service.daemon_link import DaemonLink, NoDaemon
 from podiumd.wording import restart_command
 
 _ANSWER_SECONDS: Final = 3.0
-_ANSWER_BYTES: Final = 1024 * 1024
 PROC: Final = Path("/proc")
 
 
@@ -73,9 +71,13 @@ def find_daemon(places: Places) -> Daemon:
     if pid is None:
         return Daemon()
     try:
-        return Daemon(pid=pid, status=_ask(places.socket))
-    except (OSError, ValueError) as error:
-        return Daemon(pid=pid, silent=str(getattr(error, "strerror", None) or error))
+        with DaemonLink(places.socket, _ANSWER_SECONDS) as link:
+            status = link.call("daemon.status")
+    except (NoDaemon, ValueError) as error:
+        return Daemon(pid=pid, silent=error.reason if isinstance(error, NoDaemon) else str(error))
+    if not isinstance(status, dict):
+        return Daemon(pid=pid, silent="it answered with an error")
+    return Daemon(pid=pid, status=status)
 
 
 def descriptors(process: Path) -> Iterator[str]:
@@ -117,24 +119,6 @@ def _is_held(descriptor: int) -> bool:
     except BlockingIOError:
         return True
     return False
-
-
-def _ask(path: Path) -> dict[str, Any]:
-    """``daemon.status``. Raises OSError and ValueError."""
-    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as sock:
-        sock.settimeout(_ANSWER_SECONDS)
-        sock.connect(os.fspath(path))
-        sock.sendall(b'{"jsonrpc": "2.0", "id": 1, "method": "daemon.status"}\n')
-        answer = b""
-        while not answer.endswith(b"\n"):
-            piece = sock.recv(65536)
-            if not piece or len(answer) > _ANSWER_BYTES:
-                raise ValueError("it closed the connection without an answer")
-            answer += piece
-    result = json.loads(answer).get("result")
-    if not isinstance(result, dict):
-        raise ValueError("it answered with an error")  # noqa: TRY004 - of the peer, not of a caller
-    return result
 
 
 if sys.platform == "linux":

@@ -21,9 +21,9 @@ from podiumd.config.settings import Config
 from podiumd.service import logs
 from podiumd.service.captured import shown
 from podiumd.service.kinds import ServiceManager, manager_for
-from podiumd.service.log_lines import Line, chosen, since
-from podiumd.service.runner import Preview, Runner, StepFailed
-from podiumd.service.situation import Situation, program_of_this_installation
+from podiumd.service.logs import Line, chosen, since
+from podiumd.service.runner import Runner, StepFailed, preview
+from podiumd.service.situation import Situation
 from podiumd.service.state import DamagedFile, State, lingering, look, silence
 
 _NOT_RUNNING: Final = 6
@@ -55,7 +55,7 @@ def main(options: argparse.Namespace, environ: Mapping[str, str], platform: str)
     except KeyboardInterrupt:
         return 130
     except OSError as error:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # no second complaint at exit
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # no second error at exit
         if not isinstance(error, BrokenPipeError):  # whose reader has what it wanted
             print(f"podium: {error.filename or 'output'}: {error.strerror}.", file=sys.stderr)
     return 1
@@ -86,19 +86,16 @@ def _situation(
     situation = Situation(
         platform=platform,
         home=home,
-        uid=os.getuid(),
         user=environ.get("USER") or getpass.getuser(),
         environ=environ,
         places=places,
         gateway=config.gateway,
-        program=program_of_this_installation(),
         agents=tuple(config.agents.values()),
         settings=tuple(
             source.removeprefix(_FROM_ENVIRONMENT)
             for source in sources.values()
             if source.startswith(_FROM_ENVIRONMENT)
         ),
-        config_flag=options.config,
         gateway_socket=options.gateway_socket,
     )
     there = frozenset(path for path in manager.files(situation) if path.exists())
@@ -108,17 +105,10 @@ def _situation(
 
 def _change(options: argparse.Namespace, situation: Situation, manager: ServiceManager) -> int:
     _check(options.action, situation, manager)
-    actions = {
-        "install": manager.install,
-        "uninstall": manager.uninstall,
-        "start": manager.start,
-        "stop": manager.stop,
-        "restart": manager.restart,
-    }
-    action = partial(actions[options.action], situation)
+    action = partial(getattr(manager, options.action), situation)
     undo = partial(manager.undo, situation) if options.action == "install" else None
     if options.dry_run:
-        Preview(lambda text: shown(text, situation.variables)).carry_out(action)
+        preview(lambda text: shown(text, situation.variables)).print_steps(action)
         return 0
     if options.action == "install":
         make_private(situation.places.socket.parent, situation.uid)

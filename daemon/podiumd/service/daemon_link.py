@@ -12,12 +12,17 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Self
 
-_NOBODY: Final = (errno.ENOENT, errno.ECONNREFUSED, errno.ENOTDIR)
+_NOT_LISTENING: Final = (errno.ENOENT, errno.ECONNREFUSED, errno.ENOTDIR)
 _CHUNK: Final = 65536
+_MOST_BYTES: Final = 1024 * 1024
 
 
 class NoDaemon(Exception):
-    """Signal that nothing answers there; the text gives the sign of it."""
+    """Signal that nothing answers at ``path``; ``reason`` is the sign of it."""
+
+    def __init__(self, path: Path, reason: str) -> None:
+        super().__init__(f"{path}: {reason}")
+        self.reason = reason
 
 
 class DaemonLink:
@@ -30,7 +35,7 @@ class DaemonLink:
             self._sock.connect(os.fspath(path))
         except OSError as error:
             self._sock.close()
-            raise NoDaemon(f"{path}: {error.strerror or error}") from None
+            raise NoDaemon(path, error.strerror or str(error)) from None
         self._path = path
 
     def __enter__(self) -> Self:
@@ -49,11 +54,11 @@ class DaemonLink:
             self._sock.sendall(json.dumps(request).encode() + b"\n")
             while not answer.endswith(b"\n"):
                 data = self._sock.recv(_CHUNK)
-                if not data:
-                    raise NoDaemon(f"{self._path}: it closed the connection")
+                if not data or len(answer) > _MOST_BYTES:
+                    raise NoDaemon(self._path, "it closed the connection without an answer")
                 answer += data
         except OSError as error:
-            raise NoDaemon(f"{self._path}: {error.strerror or 'no answer'}") from None
+            raise NoDaemon(self._path, error.strerror or str(error)) from None
         for line in answer.splitlines():
             message = json.loads(line)
             if message.get("id") == 1:
@@ -65,7 +70,7 @@ def is_listening(path: Path) -> bool:
     """Return whether a connect would be accepted, by a daemon or by the holder of its socket."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
         probe.setblocking(False)
-        return probe.connect_ex(os.fspath(path)) not in _NOBODY
+        return probe.connect_ex(os.fspath(path)) not in _NOT_LISTENING
 
 
 if sys.platform == "darwin":

@@ -1,30 +1,38 @@
-"""The steps for launchd, as an agent of the person's graphical session."""
+"""launchd: the steps, and the property list of an agent of the person's graphical session.
+
+The list is the shipped one with this machine's paths in their places.
+"""
 
 from __future__ import annotations
 
+import plistlib
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Literal
+from typing import Any, Final
 
-from podiumd.service import property_list
 from podiumd.service.runner import Command, Runner
-from podiumd.service.situation import Situation
+from podiumd.service.situation import Situation, template
+
+LABEL: Final = "podiumd"
+FILE: Final = "podiumd.plist"
+OPTIONS: Final = ("--detached", "--log-format", "json")
 
 
 class Launchd:
-    """A ``ServiceManager``."""
+    """Decide the steps for launchd; see ``ServiceManager``."""
 
-    name: Literal["systemd", "launchd"] = "launchd"
+    name: Final = "launchd"
 
     def files(self, situation: Situation) -> tuple[Path, ...]:
         """List the property list, and the log for output before the daemon's own is open."""
         agents = situation.home / "Library" / "LaunchAgents"
-        return agents / property_list.FILE, _early_log(situation)
+        return agents / FILE, _early_log(situation)
 
     def texts(self, situation: Situation) -> dict[Path, str]:
         """Build the property list."""
         file, early_log = self.files(situation)
         gateway = situation.gateway
-        text = property_list.agent(
+        text = property_list(
             situation.program,
             situation.variables,
             socket=situation.places.socket,
@@ -98,8 +106,36 @@ def _domain(situation: Situation) -> str:
 
 
 def _service(situation: Situation) -> str:
-    return f"{_domain(situation)}/{property_list.LABEL}"
+    return f"{_domain(situation)}/{LABEL}"
 
 
 def _launchctl(runner: Runner, *words: str, tolerate: bool = False) -> None:
     runner.run(("launchctl", *words), tolerate=tolerate)
+
+
+def property_list(
+    program: Sequence[str],
+    variables: Mapping[str, str],
+    *,
+    socket: Path,
+    early_log: Path,
+    gateway: tuple[str, int] | None = None,
+) -> str:
+    """Build the property list.
+
+    ``early_log`` takes output before the daemon's own log is open; ``gateway`` is the host and port
+    that launchd is to hold for it.
+    """
+    shipped: dict[str, Any] = plistlib.loads(template("launchd", FILE).encode())
+    sockets: dict[str, Any] = {"rpc": {"SockPathName": str(socket), "SockPathMode": 0o600}}
+    if gateway is not None:
+        host, port = gateway
+        sockets["gateway"] = {"SockNodeName": host, "SockServiceName": str(port)}
+    made = shipped | {
+        "ProgramArguments": [*program, *OPTIONS],
+        "EnvironmentVariables": {**shipped["EnvironmentVariables"], **variables},
+        "Sockets": sockets,
+        "StandardOutPath": str(early_log),
+        "StandardErrorPath": str(early_log),
+    }
+    return plistlib.dumps(made, sort_keys=False).decode()

@@ -1,16 +1,26 @@
-"""The source of the daemon's log: the journal under systemd, else the file in STATE."""
+"""The daemon's log as people want to see it: of a level, since a time.
+
+It is read from the journal under systemd, else from the file in STATE.
+"""
 
 from __future__ import annotations
 
+import json
+import re
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
-from podiumd.service import units
+from podiumd.service.arguments import LEVELS
+from podiumd.service.systemd import SERVICE
+
+_TEXT: Final = re.compile(r"(?P<ts>\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z) (?P<level>[A-Z]+) ")
+_AGO: Final = re.compile(r"(?P<number>\d{1,9})\s*(?P<unit>s|m|h|d|w)(?:in|ec)?")
+_SECONDS: Final = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
 
 MOST_LINES: Final = 1000
 """Shown of a log without ``--since``."""
@@ -28,7 +38,7 @@ def journal(after: datetime | None, *, follow: bool) -> tuple[str, ...]:
     return (
         "journalctl",
         "--user",
-        f"--user-unit={units.SERVICE}",
+        f"--user-unit={SERVICE}",
         "--output=cat",
         "--no-pager",
         "--quiet",
@@ -70,3 +80,75 @@ def lines_of(argv: tuple[str, ...], environ: Mapping[str, str]) -> Iterator[Iter
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
+
+
+class Line(NamedTuple):
+    """A line: time, severity, and the text for people. ``ts`` and ``level`` are empty where it is
+    no line of the log: output of the interpreter before there was one."""
+
+    ts: str
+    level: str
+    text: str
+
+
+def parse(line: str) -> Line:
+    """Read a line of either format, JSON or text."""
+    stripped = line.rstrip("\n")
+    if stripped.startswith("{"):
+        try:
+            record = json.loads(stripped)
+            return Line(str(record["ts"]), str(record["level"]), _as_text(record))
+        except (ValueError, KeyError, TypeError):
+            return Line("", "", stripped)
+    match = _TEXT.match(stripped)
+    if match is None:
+        return Line("", "", stripped)
+    return Line(match["ts"], match["level"].lower(), stripped)
+
+
+def _as_text(record: dict[str, object]) -> str:
+    fixed = ("ts", "level", "event")
+    given = [f"{k}={_value(v)}" for k, v in record.items() if k not in fixed and v is not None]
+    head = f"{record['ts']} {str(record['level']).upper()} {record.get('event', '')}"
+    return " ".join([head, *given])
+
+
+def _value(value: object) -> str:
+    plain = isinstance(value, str) and value and not any(mark in value for mark in ' "=\t\n')
+    return str(value) if plain else json.dumps(value, ensure_ascii=False)
+
+
+def since(words: str, now: datetime) -> datetime:
+    """Read ``10m``, ``2h``, ``1d``, or an RFC 3339 time. ``now`` is in UTC.
+
+    Raises ``ValueError`` with a sentence for people.
+    """
+    match = _AGO.fullmatch(words.strip())
+    try:
+        if match is not None:
+            ago = int(match["number"]) * _SECONDS[match["unit"]]
+            return now - timedelta(seconds=ago)
+        read = datetime.fromisoformat(words.strip())
+    except (ValueError, OverflowError):
+        raise ValueError(
+            f"--since is {words!r}: give an age like 10m, 2h or 1d, or a time like "
+            "2026-01-31T18:00:00Z."
+        ) from None
+    return read.astimezone(UTC)
+
+
+def chosen(lines: Iterable[str], level: str, after: datetime | None) -> Iterator[Line]:
+    """Yield the lines that are at least as grave as ``level`` and not older than ``after``.
+
+    A line that is not of the log belongs to the one before it; at the beginning it is shown.
+    """
+    least = LEVELS.index(level)
+    bound = "" if after is None else after.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.000Z")
+    showing = True
+    for raw in lines:
+        line = parse(raw)
+        if line.ts:
+            grave = LEVELS.index(line.level) if line.level in LEVELS else len(LEVELS)
+            showing = grave >= least and line.ts >= bound
+        if showing:
+            yield line

@@ -19,7 +19,7 @@ ANSWER_SECONDS: Final = 20.0
 GONE_SECONDS: Final = 30.0
 PROGRAM_SECONDS: Final = 90.0  # systemd's own patience with a unit that starts
 _RETRY_SECONDS: Final = 0.05
-_LONGEST_COMPLAINT: Final = 400
+_LONGEST_MESSAGE: Final = 400
 
 Turns = Literal["leave", "interrupt"]
 Command = tuple[str, ...]
@@ -34,14 +34,19 @@ class NoAnswer(StepFailed):
 
 
 class Runner:
-    """Do each step at once, for the daemon at ``socket``.
+    """Do each step at once, for the daemon at ``socket``, or only print it: see ``preview``.
 
     ``environ`` is what programs are run with; ``tell`` gets a line for people. Each method raises
-    ``StepFailed`` or ``OSError``.
+    ``StepFailed`` or ``OSError``. ``shown``: nothing is done; it makes of a file's text what a
+    person may see.
     """
 
     def __init__(
-        self, socket: Path, environ: Mapping[str, str], tell: Callable[[str], None]
+        self,
+        socket: Path,
+        environ: Mapping[str, str],
+        tell: Callable[[str], None],
+        shown: Callable[[str], str] | None = None,
     ) -> None:
         self._socket = socket
         self._environ = dict(environ)
@@ -50,6 +55,9 @@ class Runner:
         """The daemon's status, once it has been waited for."""
         self._before: list[tuple[Path, bytes | None, int]] = []
         self._made: list[Path] = []
+        self._shown = shown
+        self._steps = 0
+        self._texts: list[tuple[Path, str]] = []
 
     def carry_out(
         self, action: Callable[[Runner], None], undo: Callable[[Runner], None] | None = None
@@ -72,8 +80,27 @@ class Runner:
             words = f"{str(failed).rstrip('.')}. Everything was put back; 'podium up' runs the "
             raise StepFailed(f"{words}daemon as before.") from None
 
+    def print_steps(self, action: Callable[[Runner], None]) -> None:
+        """Print all steps of ``action`` in a preview, then the files' texts."""
+        assert self._shown is not None
+        self._tell("Nothing is done. This would be:")
+        action(self)
+        for path, text in self._texts:
+            self._tell(f"\n{path}:\n")
+            for line in self._shown(text).splitlines():
+                self._tell(f"    {line}".rstrip())
+
+    def _printed(self, step: str) -> bool:
+        """Print a step in a preview; return whether that is all there is to do."""
+        if self._shown is not None:
+            self._steps += 1
+            self._tell(f"{self._steps:>3}. {step}")
+        return self._shown is not None
+
     def make_directory(self, path: Path, mode: int = 0o755) -> None:
         """Make a directory and those above it, with this mode where it is missing."""
+        if self._printed(f"make the directory {path} ({mode:04o}), if it is missing"):
+            return
         for one in (*reversed(path.parents), path):
             if not one.exists():
                 one.mkdir(mode=mode if one == path else 0o755, exist_ok=True)
@@ -81,12 +108,17 @@ class Runner:
 
     def write(self, path: Path, text: str, mode: int) -> None:
         """Put a text in the place of a file, at once."""
+        if self._printed(f"write {path} ({mode:04o})"):
+            self._texts.append((path, text))
+            return
         self._remember(path)
         _write(path, text.encode(), mode)
         self._tell(f"Wrote {path}.")
 
     def remove(self, path: Path) -> None:
         """Remove a file, if it is there."""
+        if self._printed(f"remove {path}"):
+            return
         if path.is_file() or path.is_symlink():
             self._remember(path)
             path.unlink()
@@ -94,6 +126,8 @@ class Runner:
 
     def remove_empty(self, path: Path) -> None:
         """Remove a directory, if it is there and nothing is in it."""
+        if self._printed(f"remove the directory {path}, if it is empty"):
+            return
         try:
             path.rmdir()
         except OSError as error:
@@ -121,6 +155,9 @@ class Runner:
         """Run a program. ``tolerate``: it may fail, because what it undoes may not be there.
         ``environment``: all that it is given, else what we have."""
         command = shlex.join(argv)
+        alone = " in the environment of the service" if environment is not None else ""
+        if self._printed(f"run{alone}: {command}{' (it may fail)' if tolerate else ''}"):
+            return
         try:
             done = subprocess.run(
                 argv,
@@ -138,7 +175,7 @@ class Runner:
         except subprocess.TimeoutExpired:
             raise StepFailed(f"'{command}' is not done after {PROGRAM_SECONDS:g} s.") from None
         if done.returncode and not tolerate:
-            said = " ".join((done.stderr or done.stdout).split())[:_LONGEST_COMPLAINT]
+            said = " ".join((done.stderr or done.stdout).split())[:_LONGEST_MESSAGE]
             raise StepFailed(f"'{command}' failed ({done.returncode}): {said or 'no word'}")
 
     def stop_daemon(
@@ -154,6 +191,11 @@ class Runner:
         ``only_stray``: one that runs as the service is left alone. ``meanwhile`` runs once we are
         connected: it keeps the service manager from starting the next daemon for the next client.
         """
+        which = "a daemon that runs without the service" if only_stray else "the daemon"
+        how = "its turns go on" if turns == "leave" else "its turns are interrupted"
+        first = f", meanwhile {shlex.join(meanwhile)}" if meanwhile else ""
+        if self._printed(f"stop {which}, if one runs ({how}){first}"):
+            return
         if not is_listening(self._socket):
             self._meanwhile(meanwhile, tolerate=tolerate)
             return
@@ -176,6 +218,8 @@ class Runner:
 
     def await_answer(self) -> None:
         """Wait until the daemon answers as a service."""
+        if self._printed("wait until the daemon answers"):
+            return
         deadline = time.monotonic() + ANSWER_SECONDS
         while True:
             left = deadline - time.monotonic()
@@ -201,78 +245,9 @@ class Runner:
             self.run(command, tolerate=tolerate)
 
 
-class Preview(Runner):
-    """Do nothing, and print what each step would do; texts of files are shown at the end.
-
-    ``shown`` is what a person may see of a text.
-    """
-
-    def __init__(self, shown: Callable[[str], str]) -> None:
-        super().__init__(Path(), {}, print)
-        self._shown = shown
-        self._number = 0
-        self._texts: list[tuple[Path, str]] = []
-
-    def carry_out(
-        self, action: Callable[[Runner], None], undo: Callable[[Runner], None] | None = None
-    ) -> None:
-        """Print all steps of ``action``, then the files' texts."""
-        self._tell("Nothing is done. This would be:")
-        action(self)
-        for path, text in self._texts:
-            self._tell(f"\n{path}:\n")
-            for line in self._shown(text).splitlines():
-                self._tell(f"    {line}".rstrip())
-
-    def make_directory(self, path: Path, mode: int = 0o755) -> None:
-        """Print the step that the ``Runner`` would do."""
-        self._step(f"make the directory {path} ({mode:04o}), if it is missing")
-
-    def write(self, path: Path, text: str, mode: int) -> None:
-        """Print the step that the ``Runner`` would do."""
-        self._step(f"write {path} ({mode:04o})")
-        self._texts.append((path, text))
-
-    def remove(self, path: Path) -> None:
-        """Print the step that the ``Runner`` would do."""
-        self._step(f"remove {path}")
-
-    def remove_empty(self, path: Path) -> None:
-        """Print the step that the ``Runner`` would do."""
-        self._step(f"remove the directory {path}, if it is empty")
-
-    def run(
-        self,
-        argv: Command,
-        *,
-        tolerate: bool = False,
-        environment: Mapping[str, str] | None = None,
-    ) -> None:
-        """Print the step that the ``Runner`` would do."""
-        alone = " in the environment of the service" if environment is not None else ""
-        self._step(f"run{alone}: {shlex.join(argv)}{' (it may fail)' if tolerate else ''}")
-
-    def stop_daemon(
-        self,
-        turns: Turns,
-        *,
-        only_stray: bool = False,
-        meanwhile: Command = (),
-        tolerate: bool = False,
-    ) -> None:
-        """Print the step that the ``Runner`` would do."""
-        which = "a daemon that runs without the service" if only_stray else "the daemon"
-        how = "its turns go on" if turns == "leave" else "its turns are interrupted"
-        first = f", meanwhile {shlex.join(meanwhile)}" if meanwhile else ""
-        self._step(f"stop {which}, if one runs ({how}){first}")
-
-    def await_answer(self) -> None:
-        """Print the step that the ``Runner`` would do."""
-        self._step("wait until the daemon answers")
-
-    def _step(self, words: str) -> None:
-        self._number += 1
-        self._tell(f"{self._number:>3}. {words}")
+def preview(shown: Callable[[str], str]) -> Runner:
+    """Make a runner that does nothing and prints what each step would do."""
+    return Runner(Path(), {}, print, shown)
 
 
 @contextmanager

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cache
+from importlib.resources import files
 from pathlib import Path
 
 from podiumd.agents.kind import ConfiguredAgent
@@ -12,6 +15,18 @@ from podiumd.config.paths import Places
 from podiumd.config.settings import GatewaySettings
 from podiumd.service.captured import captured
 from podiumd.service.runner import Command, Runner
+
+
+def program_of_this_installation() -> tuple[str, ...]:
+    """Return the command that starts this process's daemon: an upgrade in place keeps it right.
+
+    The interpreter is named as it was called, not where its link leads: that is what makes it this
+    environment's.
+    """
+    script = Path(sys.executable).with_name("podiumd")
+    if script.is_file():
+        return (str(script),)
+    return (sys.executable, "-P", "-m", "podiumd")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,15 +41,14 @@ class Situation:
 
     platform: str
     home: Path
-    uid: int
+    uid: int = field(default_factory=os.getuid)
     user: str
     environ: Mapping[str, str]
     places: Places
     gateway: GatewaySettings
-    program: Command
+    program: Command = field(default_factory=program_of_this_installation)
     agents: tuple[ConfiguredAgent, ...] = ()
     settings: tuple[str, ...] = ()
-    config_flag: str | None = None
     gateway_socket: bool = False
     silent: str = ""
     there: frozenset[Path] = field(default_factory=frozenset)
@@ -56,13 +70,7 @@ class Situation:
         runner.run((*self.program, "--version"), environment={"HOME": str(self.home)})
 
 
-def program_of_this_installation() -> tuple[str, ...]:
-    """Return the command that starts this process's daemon: an upgrade in place keeps it right.
-
-    The interpreter is named as it was called, not where its link leads: that is what makes it this
-    environment's.
-    """
-    script = Path(sys.executable).with_name("podiumd")
-    if script.is_file():
-        return (str(script),)
-    return (sys.executable, "-P", "-m", "podiumd")
+@cache
+def template(folder: str, name: str) -> str:
+    """Read a shipped file; ``folder`` is ``systemd`` or ``launchd``."""
+    return files("podiumd").joinpath("_data", folder, name).read_text(encoding="utf-8")

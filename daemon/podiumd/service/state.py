@@ -11,13 +11,14 @@ from pathlib import Path
 from typing import Any, Final
 from xml.parsers.expat import ExpatError
 
-from podiumd.service import property_list, units
 from podiumd.service.kinds import ServiceManager
+from podiumd.service.launchd import LABEL
 from podiumd.service.situation import Situation
+from podiumd.service.systemd import SERVICE
 
 UNREACHABLE: Final = "systemd does not answer"
 _SECONDS: Final = 20.0
-_LONGEST_COMPLAINT: Final = 200
+_LONGEST_MESSAGE: Final = 200
 _ASKED: Final = "ActiveState,SubState,MainPID,NRestarts,UnitFileState,Result"
 
 
@@ -102,14 +103,12 @@ def silence(manager: ServiceManager, situation: Situation) -> str:
         return str(error)
     if done.returncode == 0:
         return ""
-    said = " ".join((done.stderr or done.stdout).split())[:_LONGEST_COMPLAINT]
+    said = " ".join((done.stderr or done.stdout).split())[:_LONGEST_MESSAGE]
     return said or f"status {done.returncode}"
 
 
 def _systemd(situation: Situation) -> dict[str, Any]:
-    said = _ask(
-        ("systemctl", "--user", "show", units.SERVICE, f"--property={_ASKED}"), situation.environ
-    )
+    said = _ask(("systemctl", "--user", "show", SERVICE, f"--property={_ASKED}"), situation.environ)
     values = dict(line.split("=", 1) for line in said.splitlines() if "=" in line)
     active = values.get("ActiveState", "")
     result = values.get("Result", "success")
@@ -125,7 +124,7 @@ def _systemd(situation: Situation) -> dict[str, Any]:
 
 
 def _launchd(situation: Situation) -> dict[str, Any]:
-    service = f"gui/{situation.uid}/{property_list.LABEL}"
+    service = f"gui/{situation.uid}/{LABEL}"
     said = _ask(("launchctl", "print", service), situation.environ)
     state = re.search(r"^\s*state = (.+)$", said, re.MULTILINE)
     pid = re.search(r"^\s*pid = (\d+)$", said, re.MULTILINE)
