@@ -45,6 +45,10 @@ class Ending(msgspec.Struct, frozen=True, kw_only=True):
     torn: bool = False
 
 
+Group = tuple[bytes, ...]
+"""Lines that go to an agent in one write: all of them, or none."""
+
+
 class Dialect(Protocol):
     """Reads the agent's lines and makes ours; keeps the state of one conversation. No I/O."""
 
