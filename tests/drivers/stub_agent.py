@@ -6,7 +6,8 @@ answers at once and is idle, ``open`` never closes its prompt, ``torn`` ends wit
 ``asks`` asks for an approval first, ``greets`` for the tools there are, ``calls`` calls one,
 ``hooked`` asks at a hook, ``waits`` takes its prompt up when the pipe ``gate`` is opened and is
 done after a second message, ``garbage`` writes a line that is not JSON, ``silent`` says nothing
-but waits, ``exits`` ends before the turn does.
+but waits, ``exits`` ends before the turn does, ``retries`` fails to reach its model once
+the pipe ``gate`` is opened.
 """
 
 from __future__ import annotations
@@ -67,6 +68,11 @@ def prompted(uuid: str) -> None:
     if "torn" in WORDS:
         os.write(1, b'{"type": "assis')
         sys.exit(0)
+    if "retries" in WORDS:
+        with open("gate", "rb"):
+            pass
+        say(type="system", subtype="api_retry", attempt=1, max_retries=10, retry_delay_ms=50)
+        return
     asked = [REQUESTS[word] for word in WORDS if word in REQUESTS]
     if asked:
         words = {"id": "m1", "model": "stub", "content": [{"type": "text", "text": "I ask."}]}

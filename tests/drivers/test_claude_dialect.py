@@ -133,14 +133,42 @@ def test_synthetic_words_and_unknown_lines_are_not_told(dialect: ClaudeDialect) 
     assert feed(dialect, made_up, {"type": "keep_alive"}) == []
 
 
+def test_a_request_that_podium_does_not_know_is_refused_at_once_and_asks_nobody(
+    dialect: ClaudeDialect,
+) -> None:
+    request = {"subtype": "craft/drainMidTurnQueue", "tool_use_id": "t1"}
+    assert feed(dialect, {"type": "control_request", "request_id": "x1", "request": request}) == []
+    assert not dialect.waits_for_answer
+    ((line,),) = dialect.replies()
+    said = json.loads(line)["response"]
+    assert (said["subtype"], said["request_id"]) == ("error", "x1")
+    assert "craft/drainMidTurnQueue" in said["error"] and dialect.replies() == []
+
+
+@pytest.mark.parametrize(
+    ("message", "idle"),
+    [
+        ({"type": "system", "subtype": "api_retry", "attempt": 1, "max_retries": 10}, True),
+        ({"type": "keep_alive"}, True),
+        ({"type": "of_tomorrow"}, False),
+        (assistant({"type": "text", "text": "I go on."}), False),
+    ],
+)
+def test_only_a_retry_and_what_keeps_the_stream_alive_are_no_sign_of_work(
+    dialect: ClaudeDialect, message: dict[str, Any], idle: bool
+) -> None:
+    feed(dialect, message)
+    assert dialect.idle_line is idle
+
+
 def test_an_approval_is_asked_waits_and_is_answered_once(dialect: ClaudeDialect) -> None:
     asked = ApprovalRequested("r1", "Write", {"file_path": "/a"}, "t1", "a")
     assert feed(dialect, ASK) == [asked]
     assert dialect.waits_for_answer and dialect.open_requests() == [asked]
-    line = dialect.answer("r1", Decision("allow"))
-    assert line is not None and not dialect.waits_for_answer
-    assert json.loads(line)["response"]["response"] == {"behavior": "allow"}
-    assert dialect.answer("r1", Decision("deny")) == line
+    group = dialect.answer("r1", Decision("allow"))
+    assert group is not None and not dialect.waits_for_answer
+    assert [json.loads(line)["response"]["response"] for line in group] == [{"behavior": "allow"}]
+    assert dialect.answer("r1", Decision("deny")) == group
     assert dialect.answer("r2", Decision("allow")) is None
 
 
@@ -176,8 +204,8 @@ def test_decisions_become_answers(
     dialect: ClaudeDialect, decision: Decision, answer: dict[str, Any]
 ) -> None:
     feed(dialect, ASK)
-    line = dialect.answer("r1", decision)
-    assert line is not None and line.endswith(b"\n")
+    (line,) = dialect.answer("r1", decision) or ()
+    assert line.endswith(b"\n")
     response = json.loads(line)["response"]
     assert (response["request_id"], response["response"]) == ("r1", answer)
 
@@ -211,7 +239,8 @@ def test_a_steer_that_was_sent_and_discarded_is_undelivered(dialect: ClaudeDiale
 
 
 def test_each_request_of_ours_has_an_id_of_its_own(dialect: ClaudeDialect) -> None:
-    lines = [json.loads(line) for line in (dialect.interrupt(), dialect.end(), dialect.end())]
+    groups = (dialect.interrupt(), dialect.end(), dialect.end())
+    lines = [json.loads(line) for group in groups for line in group]
     assert len({line["request_id"] for line in lines}) == 3
     assert lines[0]["request"] == {"subtype": "interrupt", "cancel_queued": True}
     assert lines[1]["request"] == {"subtype": "end_session"}

@@ -11,7 +11,7 @@ from podiumd.agents.claude.dialect import ClaudeDialect
 from podiumd.agents.claude.tools import ANSWER_CHARACTERS, ARGUMENTS_BYTES, hooks_line
 from podiumd.core.prompts.tools import ToolSpec
 from podiumd.drivers.base import ApprovalRequested, HookPoint, HookRaised, Output, ToolCalled
-from podiumd.drivers.dialect import Ending
+from podiumd.drivers.dialect import Ending, Group
 from podiumd.formats.claude_stream import (
     HookCallback,
     Init,
@@ -72,8 +72,9 @@ def asking(tool: str) -> bytes:
     return json.dumps({"type": "control_request", "request_id": "q1", "request": request}).encode()
 
 
-def answered(line: bytes | None) -> tuple[str, Any]:
-    assert line is not None
+def answered(group: Group | None) -> tuple[str, Any]:
+    assert group is not None
+    (line,) = group
     response = json.loads(line)["response"]
     assert response["subtype"] == "success"
     return response["request_id"], response["response"]
@@ -140,25 +141,25 @@ def test_a_refused_call_is_an_error_to_the_model() -> None:
 
 def test_an_answer_fits_the_smallest_pipe_whatever_stands_in_it() -> None:
     dialect = fed([calling()])
-    line = dialect.reply_tool("r1", "\x01" * 100_000, True)
-    assert line is not None and len(line) < 60_000
-    text = answered(line)[1]["mcp_response"]["result"]["content"][0]["text"]
+    group = dialect.reply_tool("r1", "\x01" * 100_000, True)
+    assert group is not None and len(group[0]) < 60_000
+    text = answered(group)[1]["mcp_response"]["result"]["content"][0]["text"]
     assert len(text) == ANSWER_CHARACTERS and text.endswith("…")
 
 
 def test_a_tool_that_is_not_served_is_refused_without_asking_anybody() -> None:
     dialect = ClaudeDialect([PROMPT], (ASK,))
     assert dialect.feed(calling()) == [] and dialect.open_requests() == []
-    (line,) = dialect.replies()
-    told = answered(line)[1]["mcp_response"]["result"]
+    (reply,) = dialect.replies()
+    told = answered(reply)[1]["mcp_response"]["result"]
     assert told["isError"] and "save" in told["content"][0]["text"]
 
 
 def test_a_call_of_more_than_a_mebibyte_is_refused() -> None:
     dialect = ClaudeDialect([PROMPT], (SAVE,))
     assert dialect.feed(calling("x" * ARGUMENTS_BYTES)) == []
-    (line,) = dialect.replies()
-    told = answered(line)[1]["mcp_response"]["result"]
+    (reply,) = dialect.replies()
+    told = answered(reply)[1]["mcp_response"]["result"]
     assert told["isError"] and "at most 1048576" in told["content"][0]["text"]
     assert dialect.feed(calling("x" * (ARGUMENTS_BYTES - 1000)))
 
@@ -214,7 +215,7 @@ def test_a_cancelled_call_waits_no_longer_and_others_do() -> None:
 def test_our_own_tools_are_let_through_where_the_agents_mode_has_it_ask() -> None:
     dialect = ClaudeDialect([PROMPT], (SAVE,))
     assert dialect.feed(asking("mcp__podium__save")) == []
-    assert [answered(line) for line in dialect.replies()] == [("q1", {"behavior": "allow"})]
+    assert [answered(reply) for reply in dialect.replies()] == [("q1", {"behavior": "allow"})]
     assert not dialect.waits_for_answer
     assert [type(one) for one in dialect.feed(asking("mcp__podium__ask"))] == [ApprovalRequested]
     assert [type(one) for one in dialect.feed(asking("Write"))] == [ApprovalRequested]

@@ -15,6 +15,7 @@ import trio
 import trio.testing
 from trio.testing import MockClock
 
+from podiumd.agents.claude.dialect import ClaudeDialect
 from podiumd.agents.claude.driver import ClaudeDriver
 from podiumd.core.prompts.tools import ToolSpec
 from podiumd.drivers import agent_process, spooled
@@ -29,6 +30,7 @@ from podiumd.drivers.base import (
     Turn,
     TurnEvent,
 )
+from podiumd.drivers.dialect import Group
 from podiumd.drivers.fifo import Fifo, LineTooLong
 from podiumd.drivers.spool import SpoolWatch, watch_spools
 from podiumd.tools import failpoints
@@ -125,6 +127,59 @@ async def test_one_that_exits_in_mid_turn_is_broken_with_its_status(
     async with claude.turn(bench("exits").request()) as turn:
         await follow(turn)
     assert (turn.report.kind, turn.report.exit_status) == ("broken", 7)
+
+
+async def test_an_agent_that_only_tries_again_is_as_good_as_silent(
+    claude: ClaudeDriver, bench: Callable[..., Rig], mock_clock: MockClock
+) -> None:
+    rig = bench("retries")
+    gate = rig.work / "gate"
+    os.mkfifo(gate)
+    request = rig.request()
+    async with claude.turn(request) as turn:
+        while not states([await anext(turn)], request.prompt_uuid):
+            pass
+        mock_clock.jump(0.9 * request.idle_timeout_seconds)
+        await trio.to_thread.run_sync(lambda: gate.open("wb").close())
+        tried = await anext(turn)
+        assert isinstance(tried, Output) and tried.kind == "status"
+        mock_clock.jump(0.2 * request.idle_timeout_seconds)
+        assert await follow(turn) == []
+    assert turn.report.kind == "timeout"
+
+
+async def test_an_agent_that_has_no_word_for_its_end_is_terminated_at_once(
+    claude: ClaudeDriver,
+    bench: Callable[..., Rig],
+    monkeypatch: pytest.MonkeyPatch,
+    mock_clock: MockClock,
+) -> None:
+    """By a clock that stands still: no step of the ending is waited for."""
+    monkeypatch.setattr(ClaudeDialect, "end", lambda self: ())
+    async with claude.turn(bench("idle").request()) as turn:
+        await follow(turn)
+    assert (turn.report.kind, turn.report.exit_status) == ("done", -signal.SIGTERM)
+
+
+async def test_what_is_due_together_is_written_together(
+    claude: ClaudeDriver, bench: Callable[..., Rig], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    due, send, sent = ClaudeDialect.replies, Fifo.send, list[tuple[bytes, ...]]()
+
+    def twice(dialect: ClaudeDialect) -> list[Group]:
+        return [group * 2 for group in due(dialect)]
+
+    async def noting(fifo: Fifo, *lines: bytes) -> None:
+        sent.append(lines)
+        await send(fifo, *lines)
+
+    monkeypatch.setattr(ClaudeDialect, "replies", twice)
+    monkeypatch.setattr(Fifo, "send", noting)
+    async with claude.turn(bench("greets").request(served=(SAVE,))) as turn:
+        await follow(turn)
+    assert turn.report.kind == "done"
+    prompt, greeting, _end = sent
+    assert len(prompt) == 1 and len(greeting) == 2 and greeting[0] == greeting[1]
 
 
 async def test_silence_ends_the_turn(claude: ClaudeDriver, bench: Callable[..., Rig]) -> None:

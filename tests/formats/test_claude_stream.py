@@ -36,6 +36,7 @@ from podiumd.formats.claude_stream import (
     deny,
     end_session,
     interrupt,
+    unknown,
     user_message,
 )
 from podiumd.formats.message import Text, ToolResult, ToolUse
@@ -335,6 +336,12 @@ def test_an_interrupt_withdraws_queued_messages() -> None:
         "request": {"subtype": "interrupt", "cancel_queued": True},
     }
     assert sent(end_session("e"))["request"] == {"subtype": "end_session"}
+
+
+def test_a_request_of_a_kind_that_is_not_known_is_an_error_to_the_cli() -> None:
+    said = sent(unknown("x1", "of_tomorrow"))["response"]
+    assert (said["subtype"], said["request_id"]) == ("error", "x1")
+    assert "of_tomorrow" in said["error"]
 
 
 @given(st.text(), st.text())

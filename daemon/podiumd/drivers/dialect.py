@@ -50,7 +50,11 @@ Group = tuple[bytes, ...]
 
 
 class Dialect(Protocol):
-    """Reads the agent's lines and makes ours; keeps the state of one conversation. No I/O."""
+    """Reads the agent's lines and makes ours; keeps the state of one conversation. No I/O.
+
+    A request to the agent is a group of lines. An empty one stands for what needs no line now: the
+    agent has it already, or it follows as one of ``replies``.
+    """
 
     @property
     def over(self) -> bool:
@@ -83,6 +87,12 @@ class Dialect(Protocol):
         """Return whether the agent has begun with a tool."""
         ...
 
+    @property
+    def idle_line(self) -> bool:
+        """Return whether the line that was fed last is no sign of work: the agent tries a request
+        once more, keeps its connection alive, or answers a mark."""
+        ...
+
     def feed(self, line: bytes) -> Sequence[TurnEvent]:
         """Take one line of the agent and return what it says."""
         ...
@@ -91,12 +101,20 @@ class Dialect(Protocol):
         """List the agent's open requests, as far as the lines show."""
         ...
 
-    def replies(self) -> Sequence[bytes]:
-        """Return the lines that are due to the agent and need no decision; handed out once."""
+    def attached(self) -> None:
+        """Note that all lines which an earlier daemon may have read were fed.
+
+        What that daemon may have written, and no line tells of, is to be asked before it is written
+        (``podiumd.drivers.steps``).
+        """
         ...
 
-    def prompt(self, text: str, uuid: str) -> bytes:
-        """Build the line that hands a message to the agent."""
+    def replies(self) -> Sequence[Group]:
+        """Return what is due to the agent and needs no decision; handed out once."""
+        ...
+
+    def prompt(self, text: str, uuid: str) -> Group:
+        """Build what hands a message to the agent."""
         ...
 
     def sent(self, uuid: str) -> None:
@@ -107,24 +125,24 @@ class Dialect(Protocol):
         """Note that it was not written after all."""
         ...
 
-    def answer(self, request_id: str, decision: Decision) -> bytes | None:
-        """Build the line that answers an approval; ``None`` where no request waits for it."""
+    def answer(self, request_id: str, decision: Decision) -> Group | None:
+        """Build what answers an approval; ``None`` where no request waits for it."""
         ...
 
-    def reply_tool(self, call_id: str, text: str, success: bool) -> bytes | None:
-        """Build the line that answers a call of a tool; ``None`` where no call waits for it."""
+    def reply_tool(self, call_id: str, text: str, success: bool) -> Group | None:
+        """Build what answers a call of a tool; ``None`` where no call waits for it."""
         ...
 
-    def settle_hook(self, hook_id: str, refusal: str | None) -> bytes | None:
-        """Build the line that lets the agent go on, or not; ``None`` where no hook waits for it."""
+    def settle_hook(self, hook_id: str, refusal: str | None) -> Group | None:
+        """Build what lets the agent go on, or not; ``None`` where no hook waits for it."""
         ...
 
-    def interrupt(self) -> bytes:
-        """Build the line that stops the agent's work and withdraws what is queued."""
+    def interrupt(self) -> Group:
+        """Build what stops the agent's work and withdraws what is queued."""
         ...
 
-    def end(self) -> bytes:
-        """Build the line that makes an idle agent exit."""
+    def end(self) -> Group:
+        """Build what makes an idle agent exit; empty where only a signal does."""
         ...
 
     def report(self, ending: Ending) -> TurnReport:

@@ -34,7 +34,7 @@ from podiumd.drivers.base import (
     ToolCalled,
     TurnEvent,
 )
-from podiumd.drivers.dialect import Aftermath, Dialect, Ending
+from podiumd.drivers.dialect import Aftermath, Dialect, Ending, Group
 from podiumd.drivers.fifo import Fifo, FifoError, LineTooLong
 from podiumd.drivers.said_again import say_again
 from podiumd.drivers.spool import Bell, SpoolReader
@@ -78,7 +78,7 @@ class SpooledTurn:
         self._fifo = Fifo(directory / PIPE)
         self._spool = SpoolReader(directory / SPOOL)
         self._pending: deque[TurnEvent] = deque([process.started])
-        self._replies: deque[bytes] = deque()
+        self._replies: deque[Group] = deque()
         self._began = self._last_output = trio.current_time()
         self._stop_at: float | None = None
         self._ended: tuple[EndKind | None, str] | None = None
@@ -136,6 +136,7 @@ class SpooledTurn:
         self._tool_begun = self._dialect.tool_begun
         self._see_taken_up()
         self._pending.extend([*events, *self._dialect.open_requests()])
+        self._dialect.attached()
         self._replies.extend(self._dialect.replies())
         self._judge()
 
@@ -164,7 +165,7 @@ class SpooledTurn:
         while self._replies and not self._left:
             failpoint("handshake.before-write")
             try:
-                await self._send(self._replies[0])
+                await self._send(*self._replies[0])
             except LineTooLong as error:
                 self._end("failed", f"the agent cannot be told its tools: {error}")
             failpoint("handshake.after-write")
@@ -172,19 +173,22 @@ class SpooledTurn:
 
     def _read(self, *, keep: bool) -> bool:
         lines = self._spool.read()
+        worked = False
         for line in lines:
             if not self._first_output:
                 self._first_output = True
                 failpoint("turn.first-output")
             events = self._dialect.feed(line.data)
+            worked = worked or not self._dialect.idle_line
             if keep:
                 self._pending.extend(events)
             self._replies.extend(self._dialect.replies())
             if self._dialect.tool_begun and not self._tool_begun:
                 self._tool_begun = True
                 failpoint("turn.tool-begun")
-        if lines:
+        if worked:
             self._last_output = trio.current_time()
+        if lines:
             self._see_taken_up()
         return bool(lines)
 
@@ -236,7 +240,7 @@ class SpooledTurn:
             self._taken_up.set()
             self._bell.ring()
             with trio.move_on_at(self._stop_at):
-                await self._send(self._dialect.interrupt())
+                await self._send(*self._dialect.interrupt())
 
     async def steer(self, text: str, uuid: str) -> bool:
         """Hand a message to the running turn; ``False``: it was over, nothing was sent.
@@ -253,7 +257,7 @@ class SpooledTurn:
         self._dialect.sent(uuid)
         sent = False
         try:
-            sent = await self._send(self._dialect.prompt(text, uuid))
+            sent = await self._send(*self._dialect.prompt(text, uuid))
         finally:
             if not sent:
                 self._dialect.not_sent(uuid)
@@ -262,25 +266,25 @@ class SpooledTurn:
 
     async def answer(self, request_id: str, decision: Decision) -> bool:
         """Answer an approval; ``False``: no request waits for it any more."""
-        line = None if self._left else self._dialect.answer(request_id, decision)
-        return await self._say(line, "answer.before-write", "answer.after-write")
+        lines = None if self._left else self._dialect.answer(request_id, decision)
+        return await self._say(lines, "answer.before-write", "answer.after-write")
 
     async def reply_tool(self, call_id: str, text: str, success: bool) -> bool:
         """Send the result of a call; ``False``: no call waits for it any more."""
-        line = None if self._left else self._dialect.reply_tool(call_id, text, success)
-        return await self._say(line, "tool.before-reply", "tool.after-reply")
+        lines = None if self._left else self._dialect.reply_tool(call_id, text, success)
+        return await self._say(lines, "tool.before-reply", "tool.after-reply")
 
     async def settle_hook(self, hook_id: str, refusal: str | None) -> bool:
         """Let the agent go on, or not; ``False``: no hook waits for it any more."""
-        line = None if self._left else self._dialect.settle_hook(hook_id, refusal)
-        return await self._say(line, "hook.before-settle", "hook.after-settle")
+        lines = None if self._left else self._dialect.settle_hook(hook_id, refusal)
+        return await self._say(lines, "hook.before-settle", "hook.after-settle")
 
-    async def _say(self, line: bytes | None, before: str, after: str) -> bool:
-        if line is None or self._process.gone.is_set():
+    async def _say(self, lines: Group | None, before: str, after: str) -> bool:
+        if lines is None or self._process.gone.is_set():
             await trio.lowlevel.checkpoint()
             return False
         failpoint(before)
-        sent = await self._send(line)
+        sent = await self._send(*lines)
         failpoint(after)
         self._last_output = trio.current_time()
         return sent
@@ -295,9 +299,12 @@ class SpooledTurn:
             write_private(self._directory / TOLD, str(self.offset))
         await trio.lowlevel.checkpoint()
 
-    async def _send(self, line: bytes) -> bool:
+    async def _send(self, *lines: bytes) -> bool:
+        """Write a group whole. ``False``: nothing was written, or half of it, which ends the
+        turn."""
         try:
-            await self._fifo.send(line)
+            if lines:
+                await self._fifo.send(*lines)
         except LineTooLong:
             raise
         except FifoError as error:
@@ -333,9 +340,9 @@ class SpooledTurn:
             await self._interrupt()
             with trio.move_on_at(self._stop_at or 0):
                 await self._until(lambda: idle.over or gone())
-        if not gone() and not self._fifo.poisoned:
+        if not gone() and not self._fifo.poisoned and (end := idle.end()):
             with trio.move_on_after(STEP_SECONDS):
-                await self._send(idle.end())
+                await self._send(*end)
                 await self._until(gone)
         for number in (signal.SIGTERM, signal.SIGKILL):
             if not gone():

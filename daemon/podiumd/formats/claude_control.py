@@ -110,6 +110,13 @@ def server_reply(request_id: str, reply: dict[str, Any] | None) -> bytes:
     return _answer(request_id, {"mcp_response": said})
 
 
+def unknown(request_id: str, subtype: str) -> bytes:
+    """Return the answer to a request of a kind that is not known here."""
+    words = f"Unsupported control request subtype: {subtype}"
+    response = {"subtype": "error", "request_id": request_id, "error": words}
+    return _line({"type": "control_response", "response": response})
+
+
 def interrupt(request_id: str, *, cancel_queued: bool = True) -> bytes:
     """Return the request to stop. Without ``cancel_queued`` a queued steer runs as a new turn."""
     return _request(request_id, {"subtype": "interrupt", "cancel_queued": cancel_queued})

@@ -21,6 +21,7 @@ from podiumd.formats.claude_control import (
     initialize,
     interrupt,
     server_reply,
+    unknown,
     user_message,
 )
 from podiumd.formats.claude_events import (
@@ -90,6 +91,7 @@ __all__ = [
     "initialize",
     "interrupt",
     "server_reply",
+    "unknown",
     "user_message",
 ]
 

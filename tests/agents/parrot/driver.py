@@ -23,7 +23,7 @@ from podiumd.drivers.base import (
     TurnRequest,
     TurnStatus,
 )
-from podiumd.drivers.dialect import Aftermath, Ending
+from podiumd.drivers.dialect import Aftermath, Ending, Group
 from podiumd.drivers.reattach import find_agent, replay
 from podiumd.drivers.spooled import Look
 from podiumd.drivers.spooled_driver import SpooledDriver
@@ -36,6 +36,7 @@ class ParrotDialect:
     hopeless = ""
     waits_for_answer = False
     tool_begun = False
+    idle_line = False
 
     def __init__(self, sent: Sequence[str], served: Sequence[ToolSpec]) -> None:
         self._uuid = sent[0]
@@ -56,11 +57,14 @@ class ParrotDialect:
     def open_requests(self) -> Sequence[ApprovalRequested | ToolCalled | HookRaised]:
         return []
 
-    def replies(self) -> Sequence[bytes]:
+    def attached(self) -> None:
+        """What it was told before is no matter to it."""
+
+    def replies(self) -> Sequence[Group]:
         return []
 
-    def prompt(self, text: str, uuid: str) -> bytes:
-        return text.replace("\n", " ").encode() + b"\n"
+    def prompt(self, text: str, uuid: str) -> Group:
+        return (text.replace("\n", " ").encode() + b"\n",)
 
     def sent(self, uuid: str) -> None:
         """Nothing is kept of it."""
@@ -68,20 +72,20 @@ class ParrotDialect:
     def not_sent(self, uuid: str) -> None:
         """Nor of that."""
 
-    def answer(self, request_id: str, decision: Decision) -> bytes | None:
+    def answer(self, request_id: str, decision: Decision) -> Group | None:
         return None
 
-    def reply_tool(self, call_id: str, text: str, success: bool) -> bytes | None:
+    def reply_tool(self, call_id: str, text: str, success: bool) -> Group | None:
         return None
 
-    def settle_hook(self, hook_id: str, refusal: str | None) -> bytes | None:
+    def settle_hook(self, hook_id: str, refusal: str | None) -> Group | None:
         return None
 
-    def interrupt(self) -> bytes:
-        return b"hush\n"
+    def interrupt(self) -> Group:
+        return (b"hush\n",)
 
-    def end(self) -> bytes:
-        return b"bye\n"
+    def end(self) -> Group:
+        return (b"bye\n",)
 
     def report(self, ending: Ending) -> TurnReport:
         words = " ".join(self._said)
@@ -91,7 +95,7 @@ class ParrotDialect:
 
 async def _spawn(request: TurnRequest, dialect: ParrotDialect) -> AgentProcess:
     prompt = dialect.prompt(request.prompt, request.prompt_uuid)
-    return await spawn(request, [*request.command], prompt)
+    return await spawn(request, [*request.command], *prompt)
 
 
 def _look_back(turn: TurnRequest | PendingTurn) -> Look:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import get_args
+from typing import Final, get_args
 
 from msgspec.structs import replace
 
@@ -22,7 +22,7 @@ from podiumd.drivers.base import (
     ToolCalled,
     TurnEvent,
 )
-from podiumd.drivers.dialect import Ending
+from podiumd.drivers.dialect import Ending, Group
 from podiumd.formats import claude_control
 from podiumd.formats.claude_events import (
     ApiRetry,
@@ -33,6 +33,7 @@ from podiumd.formats.claude_events import (
     Event,
     Init,
     Lifecycle,
+    Other,
     StreamDelta,
     ToolWriting,
     UserMessage,
@@ -42,6 +43,11 @@ from podiumd.formats.claude_stream import decode
 from podiumd.formats.claude_turn import STRUCTURED_OUTPUT, TurnReader
 from podiumd.formats.message import Block, Text, Thinking, ToolUse
 from podiumd.formats.repeated import RepeatedFailures
+
+ASKS_LEAVE: Final = "can_use_tool"
+"""The one request that a person answers."""
+
+KEEPS_ALIVE: Final = "keep_alive"
 
 DETAIL_CHARACTERS = 200
 RESULT_CHARACTERS = 2000
@@ -64,7 +70,8 @@ class ClaudeDialect:
         self._writing = Writing()
         self._failures = RepeatedFailures()
         self._reporting: set[str] = set()
-        self._answers: dict[str, bytes] = {}
+        self._answers: dict[str, Group] = {}
+        self.idle_line = False
         self._unsent: set[str] = set()
         self._requests = 0
         self._stopped: tuple[str, ...] = ()
@@ -97,9 +104,13 @@ class ClaudeDialect:
         """Take one line of stdout."""
         self._heard = True
         event = decode(line)
+        self.idle_line = _is_idle(event)
         raised = self._served.feed(event, len(line))
-        if isinstance(event, ControlRequest) and self._served.allows(event):
-            return []
+        if isinstance(event, ControlRequest):
+            if event.subtype != ASKS_LEAVE:
+                self._served.refuse_unknown(event)
+            elif self._served.allows(event):
+                return []
         closed = self._closed_by(event)
         self.reader.feed(event)
         return [*closed, *self._events(event), *raised]
@@ -108,11 +119,15 @@ class ClaudeDialect:
         asked = [_approval(request) for request in self.reader.approvals.values()]
         return [*asked, *self._served.waiting]
 
-    def replies(self) -> Sequence[bytes]:
+    def attached(self) -> None:
+        """Do nothing: claude takes a message once by its uuid, and an answer once by its request's
+        id, so that what may be written already can be written again."""
+
+    def replies(self) -> Sequence[Group]:
         return self._served.due()
 
-    def prompt(self, text: str, uuid: str) -> bytes:
-        return claude_control.user_message(text, uuid)
+    def prompt(self, text: str, uuid: str) -> Group:
+        return (claude_control.user_message(text, uuid),)
 
     def sent(self, uuid: str) -> None:
         self._unsent.discard(uuid)
@@ -122,27 +137,27 @@ class ClaudeDialect:
         self._unsent.add(uuid)
         self.reader.feed(Lifecycle(uuid, "discarded"))
 
-    def answer(self, request_id: str, decision: Decision) -> bytes | None:
-        """Return the answer's line; the first answer holds, and the same request gets it again."""
+    def answer(self, request_id: str, decision: Decision) -> Group | None:
+        """Return the answer; the first answer holds, and the same request gets it again."""
         request = self.reader.approvals.get(request_id)
         if request is not None:
             self.reader.answered(request_id)
-            self._answers[request_id] = _answer_line(request, decision)
+            self._answers[request_id] = (_answer_line(request, decision),)
         return self._answers.get(request_id)
 
-    def reply_tool(self, call_id: str, text: str, success: bool) -> bytes | None:
+    def reply_tool(self, call_id: str, text: str, success: bool) -> Group | None:
         return self._served.reply(call_id, text, success)
 
-    def settle_hook(self, hook_id: str, refusal: str | None) -> bytes | None:
+    def settle_hook(self, hook_id: str, refusal: str | None) -> Group | None:
         return self._served.settle(hook_id, refusal)
 
-    def interrupt(self) -> bytes:
-        return claude_control.interrupt(self._request_id("interrupt"))
+    def interrupt(self) -> Group:
+        return (claude_control.interrupt(self._request_id("interrupt")),)
 
-    def end(self) -> bytes:
+    def end(self) -> Group:
         # Background work ends with the agent, which then lists nothing.
         self._stopped = self.reader.report().background_stopped
-        return claude_control.end_session(self._request_id("end"))
+        return (claude_control.end_session(self._request_id("end")),)
 
     def report(self, ending: Ending) -> TurnReport:
         if ending.torn and not self.over:
@@ -221,7 +236,7 @@ class ClaudeDialect:
                     event.max_retries,
                 )
                 return [Output("", "status", words)]
-            case ControlRequest(subtype="can_use_tool"):
+            case ControlRequest(subtype=subtype) if subtype == ASKS_LEAVE:
                 return [_approval(event)]
             case Init() if missing := self._served.missing(event):
                 names = ", ".join(missing)
@@ -248,6 +263,11 @@ class ClaudeDialect:
                 return []
             case _:
                 return []
+
+
+def _is_idle(event: Event) -> bool:
+    """Return whether the agent only waits for its model's server, or keeps its stream alive."""
+    return isinstance(event, ApiRetry) or (isinstance(event, Other) and event.type == KEEPS_ALIVE)
 
 
 def _approval(request: ControlRequest) -> ApprovalRequested:

@@ -92,7 +92,7 @@ async def _spawn(request: TurnRequest, dialect: ClaudeDialect) -> AgentProcess:
     return await spawn(
         replace(request, environment=claude_environment(request)),
         claude_arguments(request),
-        *((prompt,) if hooks is None else (hooks, prompt)),
+        *(prompt if hooks is None else (hooks, *prompt)),
     )
 
 

@@ -17,6 +17,7 @@ import msgspec
 from podiumd.core.prompts.tools import ToolSpec
 from podiumd.core.recipe.served_tools import SERVED_PREFIX
 from podiumd.drivers.base import HookPoint, HookRaised, ToolCalled
+from podiumd.drivers.dialect import Group
 from podiumd.formats import claude_control, mcp
 from podiumd.formats.claude_control import HookMoment
 from podiumd.formats.claude_events import (
@@ -78,7 +79,7 @@ class ServedTools:
         self._specs = tuple(specs)
         self._waiting: dict[str, _Waiting] = {}
         self._due: dict[str, _Due] = {}
-        self._answers: dict[str, bytes] = {}
+        self._answers: dict[str, Group] = {}
         self.unasked = ""
         """Reason why the agent does not ask at hooks although it should: no tool may be used."""
 
@@ -87,11 +88,11 @@ class ServedTools:
         """List the open requests of the agent, oldest first."""
         return [one.raised for one in self._waiting.values()]
 
-    def due(self) -> Sequence[bytes]:
-        """Hand out the lines that need no decision, once."""
-        lines = [due.line for due in self._due.values()]
+    def due(self) -> Sequence[Group]:
+        """Hand out what needs no decision, once."""
+        groups = [(due.line,) for due in self._due.values()]
         self._due.clear()
-        return lines
+        return groups
 
     def feed(self, event: Event, size: int) -> Sequence[ToolCalled | HookRaised]:
         """Take what the agent says, in a line of ``size`` bytes."""
@@ -117,6 +118,11 @@ class ServedTools:
                 pass
         return []
 
+    def refuse_unknown(self, request: ControlRequest) -> None:
+        """Refuse a request that Podium knows nothing of: the agent may wait for an answer to it."""
+        line = claude_control.unknown(request.request_id, request.subtype)
+        self._due[request.request_id] = _Due(line)
+
     def allows(self, request: ControlRequest) -> bool:
         """Let one of our own tools be used without a question, in any mode of the agent."""
         if request.tool not in {SERVED_PREFIX + spec.name for spec in self._specs}:
@@ -129,16 +135,16 @@ class ServedTools:
         """List those of our tools that the agent does not offer to its model."""
         return [spec.name for spec in self._specs if SERVED_PREFIX + spec.name not in init.tools]
 
-    def reply(self, call_id: str, text: str, success: bool) -> bytes | None:
-        """Build the line that answers a call, ``None`` where none waits; the first answer holds."""
+    def reply(self, call_id: str, text: str, success: bool) -> Group | None:
+        """Build what answers a call, ``None`` where none waits; the first answer holds."""
         waiting = self._waiting.get(call_id)
         if waiting is not None and isinstance(waiting.asked, mcp.Call):
             said = mcp.result(waiting.asked, _bounded(text), success)
             self._answered(call_id, claude_control.server_reply(call_id, said))
         return self._answers.get(call_id)
 
-    def settle(self, hook_id: str, refusal: str | None) -> bytes | None:
-        """Build the line of our answer at a hook; the first one holds, ``None`` as in ``reply``."""
+    def settle(self, hook_id: str, refusal: str | None) -> Group | None:
+        """Build our answer at a hook; the first one holds, ``None`` as in ``reply``."""
         waiting = self._waiting.get(hook_id)
         if waiting is not None and isinstance(waiting.asked, str):
             why = None if refusal is None else _bounded(refusal)
@@ -147,7 +153,7 @@ class ServedTools:
 
     def _answered(self, request_id: str, line: bytes) -> None:
         del self._waiting[request_id]
-        self._answers[request_id] = line
+        self._answers[request_id] = (line,)
 
     def _message(self, event: ServerMessage, size: int) -> Sequence[ToolCalled]:
         found = mcp.receive(event.message, self._specs)
