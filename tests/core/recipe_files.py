@@ -29,11 +29,11 @@ AGENTS = {
         approvals=True,
         resume=True,
         fork=True,
-        cost=True,
         read_only_tools=True,
-        tools=True,
         hooks=True,
         permission_modes=("default", "plan"),
+        own_tools="dialect",
+        usage="cost",
     ),
     "plain": Capabilities(),
 }

@@ -248,9 +248,9 @@ class FakeDriver:
             resume=True,
             fork=True,
             survives_daemon=survives,
-            tools=True,
             hooks=True,
             system_text=True,
+            own_tools="inside",
         )
         self.problem: str | None = None
         self.turns: list[FakeTurn] = []

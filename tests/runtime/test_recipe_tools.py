@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from podiumd.agents.claude.driver import ClaudeDriver
+from podiumd.agents.claude.driver import CAPABILITIES
 from podiumd.runtime.errors import InvalidParameter, NotFound, RecipeRefused
 from podiumd.runtime.recipes.catalogue import builtin_directory
 from podiumd.runtime.recipes.files import PROJECT_NAMES
@@ -101,7 +101,7 @@ async def test_a_sound_recipe_has_no_faults_and_a_worst_case(machine: Machine, l
 async def test_every_recipe_that_ships_checks_clean_with_the_agents_that_are_here(
     machine: Machine,
 ) -> None:
-    machine.agent.capabilities = ClaudeDriver.capabilities
+    machine.agent.capabilities = CAPABILITIES
     async with running(machine) as daemon:
         for name in BUILT_IN:
             answer = await check(daemon, recipe_id=name, working_directory=str(machine.project))

@@ -22,14 +22,13 @@ TOKEN = "PODIUM_TOOLS_TOKEN"
 @pytest.fixture
 def outside(machine: Machine) -> Machine:
     """A machine whose agent cannot be served by its driver."""
-    machine.agent.capabilities = replace(machine.agent.capabilities, tools=False, hooks=False)
+    machine.agent.capabilities = replace(machine.agent.capabilities, own_tools="none", hooks=False)
     return machine
 
 
-def over_stdio(daemon: Daemon) -> None:
+def over_stdio(machine: Machine) -> None:
     """The person has set that the agent is to start ``podium mcp`` itself."""
-    agents = daemon.context.agents
-    agents["claude"] = replace(agents["claude"], tools_over="stdio")
+    machine.agent.capabilities = replace(machine.agent.capabilities, own_tools="mcp")
 
 
 def token_of(request: TurnRequest) -> str:
@@ -55,7 +54,7 @@ async def test_the_agent_is_given_a_server_to_start_and_its_calls_are_facts(
     machine: Machine,
 ) -> None:
     async with running(machine) as daemon:
-        over_stdio(daemon)
+        over_stdio(machine)
         run_id = await daemon.start(talk(machine))
         turn = await daemon.turn()
         token = token_of(turn.request)
@@ -73,7 +72,7 @@ async def test_the_agent_is_given_a_server_to_start_and_its_calls_are_facts(
 
 async def test_each_turn_has_a_token_of_its_own(machine: Machine) -> None:
     async with running(machine) as daemon:
-        over_stdio(daemon)
+        over_stdio(machine)
         run_id = await daemon.start(talk(machine))
         first = await daemon.turn()
         first.end(done(text="What do you want?"))
@@ -92,7 +91,7 @@ async def test_a_call_that_is_sent_again_to_the_next_daemon_is_done_once(
     machine: Machine,
 ) -> None:
     async with running(machine) as daemon:
-        over_stdio(daemon)
+        over_stdio(machine)
         run_id = await daemon.start(talk(machine))
         token = token_of((await daemon.turn()).request)
         said = await call(daemon, token, "notify", "a-1", message="Half done")
@@ -118,7 +117,7 @@ async def patient(daemon: Daemon, *call_: Any, **args: Any) -> tuple[bool, str]:
 async def test_hooks_are_asked_about_calls_from_outside_too(machine: Machine) -> None:
     refuses = hook("before-tool", "sh", "-c", "echo Not that one >&2; exit 2", match="save")
     async with running(machine) as daemon:
-        over_stdio(daemon)
+        over_stdio(machine)
         await daemon.start(talk(machine, goal=refuses))
         turn = await daemon.turn()
         said = await call(daemon, token_of(turn.request), "save", key="goal", value="x")

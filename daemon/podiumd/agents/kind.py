@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 import msgspec
 
@@ -31,8 +31,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     """Effect of an agent's settings on its turns.
 
     ``env`` is added to its environment, ``pass_env`` are variables of the daemon's that it is given
-    too. ``tools_over``: how it reaches Podium's tools, if its driver serves them. ``only_recipe``:
-    it has lines for this recipe and no other.
+    too. ``only_recipe``: it has lines for this recipe and no other.
     """
 
     command: tuple[str, ...] = ()
@@ -42,7 +41,6 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     model: str | None = None
     turn_timeout_seconds: float = TURN_SECONDS
     idle_timeout_seconds: float = IDLE_SECONDS
-    tools_over: Literal["in-process", "stdio"] = "in-process"
     only_recipe: str | None = None
 
 

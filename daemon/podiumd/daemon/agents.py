@@ -81,7 +81,6 @@ class Agents:
                 turn_timeout_seconds=plan.turn_timeout_seconds,
                 idle_timeout_seconds=plan.idle_timeout_seconds,
                 config_directory=self.config_directory(agent),
-                tools_over=plan.tools_over,
                 only_recipe=plan.only_recipe,
             )
 

@@ -321,10 +321,14 @@ class Turn(Protocol):
 
 
 class Driver(Protocol):
-    """The driver of one kind of agent."""
+    """The driver of one configured agent."""
 
     name: str
-    capabilities: Capabilities
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """Return what the agent can do, by the settings that are in force."""
+        ...
 
     def turn(self, request: TurnRequest) -> AbstractAsyncContextManager[Turn]:
         """Run one turn.

@@ -32,9 +32,8 @@ class Agent(msgspec.Struct, frozen=True, kw_only=True):
 
     ``environment`` makes a child's whole environment from the marker that it is to carry.
     ``config_directory`` holds the agent's own records of its live sessions, where it has any.
-    ``fix`` is what to do where it cannot be run. ``tools_over``: how it reaches Podium's tools,
-    if its driver serves them. ``only_recipe``: it has lines for this recipe and no other.
-    ``plays_scripts``: a run may bring the turns that it plays.
+    ``fix`` is what to do where it cannot be run. ``only_recipe``: it has lines for this recipe and
+    no other. ``plays_scripts``: a run may bring the turns that it plays.
     """
 
     driver: Driver
@@ -46,7 +45,6 @@ class Agent(msgspec.Struct, frozen=True, kw_only=True):
     idle_timeout_seconds: float = 600.0
     config_directory: Path | None = None
     fix: str = ""
-    tools_over: Literal["in-process", "stdio"] = "in-process"
     only_recipe: str | None = None
     plays_scripts: bool = False
 

@@ -110,7 +110,7 @@ class ParrotDriver(SpooledDriver[ParrotDialect]):
     """Runs turns of a parrot."""
 
     name = "parrot"
-    capabilities = Capabilities(interrupt=True, survives_daemon=True)
+    capabilities = Capabilities(interrupt=True, survives_daemon=True, exactly_once="weak")
 
     async def inspect(self, pending: PendingTurn) -> TurnStatus:
         agent = await find_agent(pending)

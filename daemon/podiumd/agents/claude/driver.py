@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Final
 
 from msgspec.structs import replace
 
@@ -19,7 +20,7 @@ from podiumd.agents.claude.kind import CLAUDE
 from podiumd.agents.claude.settle import settle
 from podiumd.agents.claude.tools import hooks_line
 from podiumd.agents.halves import Host
-from podiumd.core.analysis.check_agents import Capabilities
+from podiumd.core.analysis.check_agents import Capabilities, OwnTools
 from podiumd.drivers.agent_process import AgentProcess, spawn
 from podiumd.drivers.base import PendingTurn, TurnRequest, TurnStatus
 from podiumd.drivers.dialect import Aftermath
@@ -27,46 +28,63 @@ from podiumd.drivers.spool import SpoolWatch
 from podiumd.drivers.spooled import SPOOL_MEGABYTES, Look
 from podiumd.drivers.spooled_driver import SpooledDriver
 
+CAPABILITIES: Final = Capabilities(
+    structured_output=True,
+    approvals=True,
+    interrupt=True,
+    steer=True,
+    resume=True,
+    fork=True,
+    read_only_tools=True,
+    survives_daemon=True,
+    hooks=True,
+    system_text=True,
+    permission_modes=(
+        "default",
+        "acceptEdits",
+        "auto",
+        "bypassPermissions",
+        "dontAsk",
+        "manual",
+        "plan",
+    ),
+    exactly_once="agent",
+    own_tools="dialect",
+    usage="cost",
+)
+
 
 def make(host: Host) -> ClaudeDriver:
     """Make the driver of one agent that is Claude Code."""
-    return ClaudeDriver(host.watch, host.spool_megabytes)
+    return ClaudeDriver(
+        host.watch, host.spool_megabytes, tools=lambda: _OWN_TOOLS[host.settings().tools]
+    )
+
+
+_OWN_TOOLS: Final[dict[str, OwnTools]] = {"in-process": "dialect", "stdio": "mcp"}
 
 
 class ClaudeDriver(SpooledDriver[ClaudeDialect]):
-    """Runs turns of Claude Code. For the parameters see ``SpooledDriver``."""
+    """Runs turns of Claude Code. ``tools``: how the agent reaches Podium's tools, by the settings
+    that are in force. For the other parameters see ``SpooledDriver``."""
 
     name = CLAUDE.name
-    capabilities = Capabilities(
-        structured_output=True,
-        approvals=True,
-        interrupt=True,
-        steer=True,
-        resume=True,
-        fork=True,
-        cost=True,
-        read_only_tools=True,
-        survives_daemon=True,
-        tools=True,
-        hooks=True,
-        system_text=True,
-        permission_modes=(
-            "default",
-            "acceptEdits",
-            "auto",
-            "bypassPermissions",
-            "dontAsk",
-            "manual",
-            "plan",
-        ),
-    )
 
     def __init__(
-        self, watch: SpoolWatch, spool_megabytes: Callable[[], int] = lambda: SPOOL_MEGABYTES
+        self,
+        watch: SpoolWatch,
+        spool_megabytes: Callable[[], int] = lambda: SPOOL_MEGABYTES,
+        *,
+        tools: Callable[[], OwnTools] = lambda: "dialect",
     ) -> None:
         super().__init__(
             watch, spool_megabytes, dialect=ClaudeDialect, spawn=_spawn, look_back=_look_back
         )
+        self._tools = tools
+
+    @property
+    def capabilities(self) -> Capabilities:
+        return replace(CAPABILITIES, own_tools=self._tools())
 
     async def inspect(self, pending: PendingTurn) -> TurnStatus:
         """Look what became of a turn; see ``podiumd.drivers.base.Driver.inspect``.

@@ -47,7 +47,6 @@ def _plan(settings: ClaudeSettings) -> Plan:
         model=settings.model or None,
         turn_timeout_seconds=settings.turn_timeout_seconds,
         idle_timeout_seconds=settings.idle_timeout_seconds,
-        tools_over=settings.tools,
     )
 
 

@@ -72,13 +72,14 @@ class NativeDriver:
         steer=True,
         resume=True,
         fork=True,
-        cost=True,
         read_only_tools=True,
-        tools=True,
         hooks=True,
         system_text=True,
         compacts=True,
         permission_modes=MODES,
+        exactly_once="facts",
+        own_tools="inside",
+        usage="cost",
     )
 
     def __init__(self, surroundings: Surroundings) -> None:

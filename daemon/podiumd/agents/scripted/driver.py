@@ -56,12 +56,13 @@ class ScriptedDriver:
         steer=True,
         resume=True,
         fork=True,
-        cost=True,
         read_only_tools=True,
         survives_daemon=False,
-        tools=True,
         hooks=True,
         system_text=True,
+        exactly_once="agent",
+        own_tools="inside",
+        usage="cost",
     )
 
     def __init__(self, script: Script, file: str = "demo.toml") -> None:

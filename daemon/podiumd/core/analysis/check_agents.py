@@ -3,20 +3,41 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import Literal
 
 import msgspec
 
 from podiumd.core.findings import Notes, nearest
 from podiumd.core.recipe.model import Recipe, Step
 
+ExactlyOnce = Literal["agent", "facts", "mark", "weak"]
+"""What makes sure that a prompt reaches the model once, whenever the daemon is killed.
+
+``agent``: the agent's own record names our prompt, or it takes it once by its id. ``facts``: the
+turn is played in the daemon, which stores each step first. ``mark``: that a prompt has arrived is
+known, what came of it only from the spool (``podiumd.drivers.steps``). ``weak``: neither, so after
+a crash in mid-prompt a person is asked.
+"""
+
+OwnTools = Literal["dialect", "inside", "mcp", "none"]
+"""How an agent reaches the tools that Podium serves.
+
+``dialect``: by the protocol that the turn is spoken in. ``inside``: it is played in the daemon.
+``mcp``: by a program that it starts. ``none``: only what it runs itself can (``podium mcp``).
+"""
+
+Usage = Literal["cost", "tokens", "none"]
+"""What an agent reports of a turn's use: its cost (and tokens, where it knows them), tokens alone,
+or nothing."""
+
 
 class Capabilities(msgspec.Struct, frozen=True):
-    """Capabilities of an agent; a recipe's demands are checked against them before a run starts.
+    """Capabilities of a configured agent; a recipe's demands are checked against them before a run
+    starts.
 
-    ``permission_modes`` are the agent's own words for how much it may do unasked. ``tools``: it
-    takes the tools that Podium serves; ``hooks``: it asks before each tool and reports after it;
-    ``system_text``: its system text may be another in each turn; ``compacts``: it sums up what no
-    longer fits by itself, and need not be asked to.
+    ``permission_modes`` are the agent's own words for how much it may do unasked. ``hooks``: it
+    asks before each tool and reports after it; ``system_text``: its system text may be another in
+    each turn; ``compacts``: it sums up what no longer fits by itself, and need not be asked to.
     """
 
     structured_output: bool = False
@@ -25,14 +46,15 @@ class Capabilities(msgspec.Struct, frozen=True):
     steer: bool = False
     resume: bool = False
     fork: bool = False
-    cost: bool = False
     read_only_tools: bool = False
     survives_daemon: bool = False
-    tools: bool = False
     hooks: bool = False
     system_text: bool = False
     compacts: bool = False
     permission_modes: tuple[str, ...] = ()
+    exactly_once: ExactlyOnce = "weak"
+    own_tools: OwnTools = "none"
+    usage: Usage = "none"
 
 
 def check_agents(
@@ -66,7 +88,7 @@ def _lacks(step: Step, can: Capabilities, *, limits_cost: bool) -> Iterator[tupl
         yield "session", 'cannot go on with a conversation: write session = "fresh"'
     if step.tools != "all" and not can.read_only_tools:
         yield "tools", "cannot be limited in its tools: remove 'tools'"
-    if step.kind == "talk" and not (step.final or can.tools):
+    if step.kind == "talk" and not step.final and can.own_tools == "none":
         yield "talk", "takes no tools from Podium, and only those lead on from a conversation"
     if any(hook.event != "turn-end" for hook in step.hooks) and not can.hooks:
         yield "hooks", "does not ask about each tool: remove the hooks before and after tools"
@@ -79,5 +101,5 @@ def _lacks(step: Step, can: Capabilities, *, limits_cost: bool) -> Iterator[tupl
             "permission_mode",
             (f"has no permission mode '{mode[:80]}' (it has: {words}): correct or remove it"),
         )
-    if limits_cost and not can.cost:
+    if limits_cost and can.usage != "cost":
         yield "agent", "does not say what a turn costs: remove max_cost_usd from [limits]"

@@ -45,10 +45,10 @@ def turn_request(actor: RunActor, agent: Agent, active: ActiveTurn) -> base.Turn
     )
     served = served_tools(state, intent)
     server = None
-    access = actor.context.tool_access
-    if served and agent.tools_over == "stdio":
+    access, reached = actor.context.tool_access, agent.driver.capabilities.own_tools
+    if served and reached == "mcp":
         server = access.server(access.issue(directory))
-    elif served and not agent.driver.capabilities.tools:
+    elif served and reached == "none":
         environment = {**environment, **access.environment(access.issue(directory))}
     lease_fd = _lease_fd(actor, agent, intent)
     tree = actor.session_locks.tree(actor.run_id)
