@@ -1022,6 +1022,12 @@ class ToolPlayed(TypedDict):
     success: bool
     message: str
 
+class Tokens(TypedDict):
+    read: int
+    cached: int
+    written: int
+
+
 
 class ToolReply(TypedDict):
     reply: Any
@@ -1165,6 +1171,7 @@ class TurnReport(TypedDict):
     background_stopped: list[str]
     prompt_recorded: bool
     tool_begun: bool
+    tokens: Tokens | None
     bad_lines: int
     undelivered: list[str]
     mark: dict[str, Any] | None

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from podiumd.core.reply.report import Denial
+from podiumd.core.reply.report import Denial, Tokens
 from podiumd.formats import claude_json
 from podiumd.formats.claude_stream import (
     ApiRetry,
@@ -109,6 +109,23 @@ def test_a_user_message_holds_tool_results_or_the_clis_words() -> None:
     assert denied.results == (ToolResult("toolu_fake0002_0", "Not that one.", True),)
     nudge = only(UserMessage, "turns/structured-ignored.stdout")[0]
     assert nudge.synthetic and nudge.text.startswith("[structured-output-enforce]")
+
+
+def test_a_result_has_its_own_tokens_of_all_models_with_those_of_the_cache() -> None:
+    assert [one.tokens for one in only(Result, "text.stdout")] == [Tokens(10, 0, 5)] * 2
+    used = {"inputTokens": 3, "cacheReadInputTokens": 100, "cacheCreationInputTokens": 20}
+    models = {
+        "large": {**used, "outputTokens": 7},
+        "small": {"inputTokens": 1, "outputTokens": "x"},
+    }
+    told = {"type": "result", "model_usage_since_last_result": models}
+    result = decode(json.dumps(told).encode())
+    assert isinstance(result, Result) and result.tokens == Tokens(read=124, cached=100, written=7)
+
+
+def test_a_result_without_use_has_no_tokens() -> None:
+    result = decode(b'{"type":"result"}')
+    assert isinstance(result, Result) and result.tokens is None
 
 
 def test_a_result_has_its_own_cost_beside_the_sessions() -> None:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from podiumd.core.reply.report import Denial, TurnReport
+from podiumd.core.reply.report import Denial, Tokens, TurnReport
 from podiumd.formats.claude_stream import (
     ApiRetry,
     AssistantMessage,
@@ -125,6 +125,7 @@ def test_a_late_steer_makes_a_second_turn_and_the_last_result_counts() -> None:
     found = report("steer-second-turn", PROMPT, STEER)
     assert (found.kind, found.result_text) == ("done", "Answer two.")
     assert found.cost_usd == pytest.approx(0.00028), "both results' costs, each once"
+    assert found.tokens == Tokens(read=20, cached=0, written=10)
 
 
 def test_a_turn_began_once_its_prompt_is_taken_up() -> None:

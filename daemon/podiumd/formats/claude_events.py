@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from podiumd.core.reply.report import Denial
+from podiumd.core.reply.report import Denial, Tokens
 from podiumd.formats.message import Block, ToolResult
 
 SYNTHETIC_MODEL = "<synthetic>"
@@ -59,8 +59,9 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
     """The end of one exchange; there may be several before the process is idle.
 
     ``subtype`` says ``success`` even for a failed request: judge by the other fields.
-    ``cost_usd`` is this result's alone (the sum of ``model_usage_since_last_result``), exact also
-    after ``--resume``; ``total_cost_usd`` is the session's, earlier processes included.
+    ``cost_usd`` and ``tokens`` are this result's alone (the sums of
+    ``model_usage_since_last_result``), exact also after ``--resume``;
+    ``total_cost_usd`` is the session's, earlier processes included.
     ``terminal_reason`` is ``None`` when no model was asked (a hook's refusal, local commands).
     """
 
@@ -79,6 +80,7 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
     queued_turn_count: int
     num_turns: int
     stop_reason: str | None
+    tokens: Tokens | None = None
 
 
 class ControlRequest(msgspec.Struct, frozen=True, kw_only=True):

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Literal
 
-from podiumd.core.reply.report import Denial
+from podiumd.core.reply.report import Denial, Tokens
 from podiumd.formats.claude_content import blocks_of, words_of_view
 from podiumd.formats.claude_control import (
     allow,
@@ -174,6 +174,20 @@ def _result(raw: dict[str, Any]) -> Event:
         queued_turn_count=integer(raw, "queued_turn_count") or 0,
         num_turns=integer(raw, "num_turns") or 0,
         stop_reason=optional(raw, "stop_reason"),
+        tokens=_tokens(usage) if usage else None,
+    )
+
+
+def _tokens(usage: dict[str, Any]) -> Tokens:
+    """Sum up the tokens of all models; what was put into the cache was read as well."""
+
+    def total(*keys: str) -> int:
+        return sum(integer(mapping(usage, model), key) or 0 for model in usage for key in keys)
+
+    return Tokens(
+        read=total("inputTokens", "cacheReadInputTokens", "cacheCreationInputTokens"),
+        cached=total("cacheReadInputTokens"),
+        written=total("outputTokens"),
     )
 
 

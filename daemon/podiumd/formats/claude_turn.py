@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from podiumd.core.reply.report import Denial, EndKind, TurnReport
+from podiumd.core.reply.report import Denial, EndKind, Tokens, TurnReport
 from podiumd.formats import claude_refusals
 from podiumd.formats.claude_events import (
     ApiRetry,
@@ -184,6 +184,7 @@ class TurnReader:
             structured=last.structured_output if last else None,
             denials=self._denials(),
             cost_usd=sum(result.cost_usd for result in self._results),
+            tokens=self._tokens(),
             seconds=seconds,
             exit_status=exit_status,
             api_status=status if self._refused is None else 401,
@@ -194,6 +195,16 @@ class TurnReader:
             bad_lines=self._bad_lines,
             undelivered=self._undelivered(),
             mark=mark,
+        )
+
+    def _tokens(self) -> Tokens | None:
+        told = [result.tokens for result in self._results if result.tokens is not None]
+        if not told:
+            return None
+        return Tokens(
+            read=sum(one.read for one in told),
+            cached=sum(one.cached for one in told),
+            written=sum(one.written for one in told),
         )
 
     def _last_words(self, last: Result | None) -> str:

@@ -29,16 +29,25 @@ class Denial(msgspec.Struct, frozen=True):
     tool_use_id: str
 
 
+class Tokens(msgspec.Struct, frozen=True):
+    """The tokens of a turn: what the model read, how much of that it had cached, what it wrote."""
+
+    read: int = 0
+    cached: int = 0
+    written: int = 0
+
+
 class TurnReport(msgspec.Struct, frozen=True, kw_only=True):
     """The end of one turn.
 
     ``texts`` are the agent's own messages of this turn in order (no sub-agents, no synthetic ones);
-    ``result_text`` its last words. ``cost_usd`` is this turn's alone (a delta). ``seconds`` is the
-    monotonic length of the turn, time of open questions included. ``mark`` describes the transcript
-    when the process had ended ({"size", "last_uuid"}). ``undelivered`` are uuids of steers the
-    agent never began with. ``files`` are what the turn changed, each with ``created``, ``modified``
-    or ``deleted``, as far as the agent reports it; ``commit`` is the commit that it made of them.
-    ``limit`` is the number that ``reason`` speaks of.
+    ``result_text`` its last words. ``cost_usd`` and ``tokens`` are this turn's alone (a delta), 0
+    and ``None`` where the agent does not tell them. ``seconds`` is the monotonic length of the
+    turn, time of open questions included. ``mark`` describes the transcript when the process had
+    ended ({"size", "last_uuid"}). ``undelivered`` are uuids of steers the agent never began with.
+    ``files`` are what the turn changed, each with ``created``, ``modified`` or ``deleted``, as far
+    as the agent reports it; ``commit`` is the commit that it made of them. ``limit`` is the number
+    that ``reason`` speaks of.
     """
 
     kind: EndKind
@@ -49,6 +58,7 @@ class TurnReport(msgspec.Struct, frozen=True, kw_only=True):
     tool_outcome: dict[str, Any] | None = None
     denials: tuple[Denial, ...] = ()
     cost_usd: float = 0.0
+    tokens: Tokens | None = None
     seconds: float = 0.0
     exit_status: int | None = None
     api_status: int | None = None
