@@ -851,6 +851,12 @@ class Session(TypedDict):
     tool_results: int
 
 
+class SessionNamedData(TypedDict):
+    turn_id: str
+    session_id: str
+    agent_session_id: str
+
+
 class SessionsPage(TypedDict):
     sessions: list[Session]
     total: int
@@ -1016,17 +1022,17 @@ class Thinking(TypedDict):
     text: str
 
 
-class ToolPlayed(TypedDict):
-    tool: str
-    args: dict[str, Any]
-    success: bool
-    message: str
-
 class Tokens(TypedDict):
     read: int
     cached: int
     written: int
 
+
+class ToolPlayed(TypedDict):
+    tool: str
+    args: dict[str, Any]
+    success: bool
+    message: str
 
 
 class ToolReply(TypedDict):
@@ -1144,6 +1150,7 @@ class TurnIntendedData(TypedDict):
     system: str | None
     served: list[str]
     anew: bool
+    agent_session_id: str | None
 
 
 class TurnOutput(TypedDict):
@@ -1164,6 +1171,7 @@ class TurnReport(TypedDict):
     tool_outcome: dict[str, Any] | None
     denials: list[Denial]
     cost_usd: float
+    tokens: Tokens | None
     seconds: float
     exit_status: int | None
     api_status: int | None
@@ -1171,7 +1179,6 @@ class TurnReport(TypedDict):
     background_stopped: list[str]
     prompt_recorded: bool
     tool_begun: bool
-    tokens: Tokens | None
     bad_lines: int
     undelivered: list[str]
     mark: dict[str, Any] | None

@@ -41,6 +41,7 @@ TALK_LOG = Path(__file__).with_name("facts_conversation.jsonl")
 
 TALK_NAMES = {"message.received", "tool.used", "hook.ended"}
 TREE_NAMES = {"tree.seen", "claim.made"}
+NAMED_NAMES = {"session.named"}
 LOOP_NAMES = {
     *("loop.started", "reply.received", "words.added"),
     *("action.intended", "action.ended", "loop.ended"),
@@ -85,7 +86,7 @@ def test_the_log_of_native_turns_holds_every_kind_of_their_facts() -> None:
 
 def test_the_facts_of_this_release_have_their_public_names() -> None:
     assert {kind.__struct_config__.tag for kind in get_args(f.AnyFact)} == (
-        FIRST_NAMES | LOOP_NAMES | TALK_NAMES | TREE_NAMES
+        FIRST_NAMES | LOOP_NAMES | TALK_NAMES | TREE_NAMES | NAMED_NAMES
     )
 
 

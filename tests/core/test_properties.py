@@ -174,6 +174,7 @@ def disturbance(play: Play, pick: Pick) -> tuple[Any, dict[str, Any]]:
         (c.Steer, {"uuid": uuid, "text": f"Text of {uuid}"}),
         (c.NoteAside, {"run_id": "run-2", "session_id": "session-1"}),
         (c.ReportTurnStart, {"turn_id": turn_id, "pid": 7, "proc_start": 7, "group": 7}),
+        (c.ReportSessionName, {"turn_id": turn_id, "agent_session_id": uuid}),
         (c.ReportApproval, {"turn_id": turn_id, **asked}),
         (c.ReportApproval, {"turn_id": turn_id, "asks_person": True, **asked}),
         (c.ReportApprovalGone, {"request_id": uuid}),

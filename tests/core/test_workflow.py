@@ -104,6 +104,28 @@ def test_a_process_that_is_not_the_turns_is_not_noted() -> None:
 # Sessions.
 
 
+def test_an_agents_own_id_of_a_session_is_noted_once_and_anew_where_it_changes() -> None:
+    play = Play(a_recipe({"work": a_step()}))
+    assert play.do(c.ReportSessionName, turn_id="turn-0", agent_session_id="ses_1") == []
+    play.begin()
+    assert play.do(c.ReportSessionName, turn_id="turn-0", agent_session_id="ses_1") == []
+    turn_id = play.turn.turn_id
+    for name in ("ses_1", "ses_1", "ses_2"):
+        play.do(c.ReportSessionName, turn_id=turn_id, agent_session_id=name)
+
+    assert [fact.agent_session_id for fact in play.all(f.SessionNamed)] == ["ses_1", "ses_2"]
+    assert dict(play.state.agent_sessions) == {SESSION: "ses_2"}
+    assert play.last(f.SessionNamed) == f.SessionNamed(
+        turn_id=turn_id, session_id=SESSION, agent_session_id="ses_2"
+    )
+
+
+def test_a_turn_that_goes_on_with_a_session_says_how_its_agent_calls_it() -> None:
+    play = Play().begin(agent_session_id="ses_1")
+
+    assert play.turn.agent_session_id == "ses_1"
+
+
 def test_steps_share_the_runs_session_unless_they_want_their_own() -> None:
     steps = {
         "work": a_step(on={"complete": to("review")}),

@@ -133,10 +133,11 @@ ELSEWHERE = {
     "sandbox.before-tidy": "tests/e2e/test_native_crash_sandbox.py",
     "sandbox.left-stored": "tests/e2e/test_native_crash_sandbox.py",
     "spools.after-note": "tests/runtime/test_spools.py",
+    "turn.session-named": "tests/runtime/test_named_sessions.py",
 }
 """Points that no run of the campaign passes, only who speaks AG-UI, sees to a worktree, has a
-sandbox, much output, runs of last year, or the database of an earlier release: the tests that kill
-there."""
+sandbox, much output, an agent that names its sessions, runs of last year, or the database of an
+earlier release: the tests that kill there."""
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ TRANSIENT = {"turn.output", "snapshot"}
 # Notification -> why it has no recording.
 NOT_TOLD = {
     "feed.closed": "its client has to leave megabytes unread for ten seconds",
+    "session.named": "no agent that is recorded gives its sessions ids of its own",
     "voice.progress": "it comes of an installation, which takes a network",
 }
 

@@ -42,6 +42,10 @@ READS: dict[str, list[Call]] = {
         lambda s, n: s.named("question.closed", "unknown", 1),
         lambda s, n: s.named("turn.intended", "turn-000", 1),
     ],
+    "last_named": [
+        lambda s, n: s.last_named("turn.intended", "turn-001"),
+        lambda s, n: s.last_named("session.named", "none"),
+    ],
     "of_type": [lambda s, n: s.of_type(["run-001", "none"], "turn.intended")],
     "last_pos": [lambda s, n: s.last_pos()],
     "open_runs": [lambda s, n: s.open_runs()],

@@ -86,7 +86,9 @@ class TurnRequest(msgspec.Struct, frozen=True, kw_only=True):
     others), and ``hooks`` where it wants to be asked; with a ``tools_server`` the agent is to reach
     these tools by that, not through the driver. ``system_prompt`` is added to the agent's own
     system text. ``script_file`` states where ``script`` came from. ``goes_on``: the turn takes up
-    the one before it, which was cut off.
+    the one before it, which was cut off. ``agent_session_id``: of an agent that names its sessions
+    itself, its own id of the one that is resumed or forked; ``session_id`` and ``fork_from`` are
+    Podium's.
     """
 
     turn_id: str
@@ -121,6 +123,7 @@ class TurnRequest(msgspec.Struct, frozen=True, kw_only=True):
     hooks: tuple[HookPoint, ...] = ()
     tools_server: ToolsServer | None = None
     goes_on: bool = False
+    agent_session_id: str | None = None
 
     @property
     def inherited(self) -> tuple[int, ...]:
@@ -135,7 +138,8 @@ class PendingTurn(msgspec.Struct, frozen=True, kw_only=True):
     ``denied_tool_uses`` are calls that a person denied. ``offset`` is up to where in its output
     clients have been informed of the agent's work; ``None`` leaves that to the driver's own notes.
     ``loop`` is how far a native turn has come; ``irreversible``: nothing of it may be repeated
-    unseen. ``served`` and ``hooks`` are as in its request.
+    unseen. ``served`` and ``hooks`` are as in its request. ``agent_session_id``: the agent's own id
+    of the session, where it names its sessions itself and its name for this one is stored.
     """
 
     turn_id: str
@@ -155,6 +159,7 @@ class PendingTurn(msgspec.Struct, frozen=True, kw_only=True):
     irreversible: bool = False
     served: tuple[ToolSpec, ...] = ()
     hooks: tuple[HookPoint, ...] = ()
+    agent_session_id: str | None = None
 
 
 class TurnStatus(msgspec.Struct, frozen=True, kw_only=True):
@@ -163,7 +168,8 @@ class TurnStatus(msgspec.Struct, frozen=True, kw_only=True):
     ``absent``: nothing of the prompt reached the agent's record and no tool had begun: the same
     prompt under the same uuid may be sent. ``running``: take it up. ``finished``: ``report`` is to
     be judged. ``broken``: it was cut off; ``prompt_recorded``: whether the transcript holds our
-    prompt, ``tool_begun``: whether the spool shows a tool call.
+    prompt, ``tool_begun``: whether the spool shows a tool call. ``agent_session_id`` is the agent's
+    own id of the session, where it has told one.
     """
 
     state: Literal["absent", "running", "finished", "broken"]
@@ -175,6 +181,7 @@ class TurnStatus(msgspec.Struct, frozen=True, kw_only=True):
     tool_begun: bool = False
     detail: str = ""
     delivered_steers: tuple[str, ...] = ()
+    agent_session_id: str | None = None
 
 
 class Started(msgspec.Struct, frozen=True, tag=True):
@@ -186,6 +193,13 @@ class Started(msgspec.Struct, frozen=True, tag=True):
 
 
 OutputKind = Literal["text", "thinking", "tool", "progress", "tool_result", "status"]
+
+
+class SessionNamed(msgspec.Struct, frozen=True, tag=True):
+    """The agent's own id for the session: of an agent that takes none from us. It may come in each
+    turn, before the agent's first output."""
+
+    agent_session_id: str
 
 
 class Output(msgspec.Struct, frozen=True, tag=True):
@@ -260,7 +274,14 @@ class HookRaised(msgspec.Struct, frozen=True, tag=True):
 
 
 TurnEvent = (
-    Started | Output | ApprovalRequested | ApprovalWithdrawn | PromptState | ToolCalled | HookRaised
+    Started
+    | SessionNamed
+    | Output
+    | ApprovalRequested
+    | ApprovalWithdrawn
+    | PromptState
+    | ToolCalled
+    | HookRaised
 )
 
 

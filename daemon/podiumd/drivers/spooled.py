@@ -31,6 +31,7 @@ from podiumd.drivers.base import (
     HookRaised,
     Output,
     PromptState,
+    SessionNamed,
     ToolCalled,
     TurnEvent,
 )
@@ -51,6 +52,8 @@ SPOOL_MEGABYTES = 1024
 Look = Callable[[], Awaitable[Aftermath]]
 
 _REQUESTS = (ApprovalRequested, ToolCalled, HookRaised)
+_TOLD_AGAIN = (PromptState, SessionNamed)
+"""What may not have become a fact before the earlier daemon died; again it changes nothing."""
 
 
 class SpooledTurn:
@@ -116,9 +119,9 @@ class SpooledTurn:
         """Read what an earlier daemon may have read already.
 
         ``None``: up to where that daemon noted that it stopped; if it could not, what is there now.
-        The agent's output up to ``offset`` is reported as earlier output. The fate of messages is
-        reported again, and open requests of the agent are raised again, or answered again, wherever
-        they stand.
+        The agent's output up to ``offset`` is reported as earlier output. The fate of messages and
+        the agent's own id of the session are reported again, and open requests of the agent are
+        raised again, or answered again, wherever they stand.
         """
         if offset is None:
             offset = _told(self._directory)
@@ -126,7 +129,7 @@ class SpooledTurn:
         while not self._spool.at_end:
             for line in self._spool.read():
                 for one in self._dialect.feed(line.data):
-                    if line.end > offset or isinstance(one, PromptState):
+                    if line.end > offset or isinstance(one, _TOLD_AGAIN):
                         if not isinstance(one, _REQUESTS):
                             events.append(one)
                     elif isinstance(one, Output) and one.kind != "progress":

@@ -170,10 +170,17 @@ class Store:
         return await self._readers.run(reading.last_pos)
 
     async def named(self, kind: str, prefix: str, limit: int) -> list[StoredFact]:
-        """Facts of a type (``question.closed``, ``turn.intended``) whose question's or turn's id
-        begins with ``prefix``, in the order of the ids; those that cannot be read are left out."""
+        """Facts of a type (one of ``schema.NAMED``) that bear an id which begins with ``prefix``,
+        in the order of the ids; those that cannot be read are left out."""
         return await self._readers.run(
             lambda connection: reading.named(connection, self._upcasters, kind, prefix, limit)
+        )
+
+    async def last_named(self, kind: str, name: str) -> StoredFact | None:
+        """Return the newest fact of a type (one of ``schema.NAMED``) that bears an id, if it can be
+        read."""
+        return await self._readers.run(
+            lambda connection: reading.last_named(connection, self._upcasters, kind, name)
         )
 
     async def of_type(self, run_ids: Sequence[str], kind: str) -> list[StoredFact]:

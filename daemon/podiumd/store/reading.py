@@ -181,6 +181,19 @@ def named(
     return readable([row for row in rows if row is not None], upcasters)
 
 
+def last_named(
+    connection: sqlite3.Connection, upcasters: Upcasters, kind: str, name: str
+) -> StoredFact | None:
+    """Read the newest fact of a type that bears an id; ``None`` where it cannot be read.
+
+    The type is one of ``schema.NAMED``. Raises ``sqlite3.Error``.
+    """
+    query = "SELECT pos FROM names WHERE type = ? AND name = ? ORDER BY pos DESC LIMIT 1"
+    place = connection.execute(query, (kind, name)).fetchone()
+    rows = [] if place is None else connection.execute(f"{FACTS} WHERE pos = ?", place).fetchall()
+    return next(iter(readable(rows, upcasters)), None)
+
+
 def readable(
     rows: Iterable[tuple[Any, ...]], upcasters: Upcasters, limit: int | None = None
 ) -> list[StoredFact]:

@@ -14,8 +14,12 @@ APPLICATION_ID = 0x506F6469
 # where nothing is in it yet, and in a copy that ``VACUUM`` makes.
 INCREMENTAL = "PRAGMA auto_vacuum = INCREMENTAL"
 
-# Facts that can be asked for by an id that they bear, and the field that has it.
-NAMED = {"question.closed": "question_id", "turn.intended": "turn_id"}
+# Facts that can be asked for by ids that they bear, and the fields that have them.
+NAMED = {
+    "question.closed": ("question_id",),
+    "session.named": ("session_id", "agent_session_id"),
+    "turn.intended": ("turn_id",),
+}
 
 _TABLES = (
     # Facts are never changed, and deleted only with their whole run, long after its end; pos is
@@ -108,8 +112,9 @@ _NAMES_SO_FAR = """INSERT INTO names SELECT type, json_extract(json, ?), pos
 def _index(connection: sqlite3.Connection) -> None:
     for statement in _BY_INDEX:
         connection.execute(statement)
-    for kind, field in NAMED.items():
-        connection.execute(_NAMES_SO_FAR, (f"$.{field}", kind, f"$.{field}"))
+    for kind, fields in NAMED.items():
+        for field in fields:
+            connection.execute(_NAMES_SO_FAR, (f"$.{field}", kind, f"$.{field}"))
 
 
 # Entry N lifts a database of schema N to N + 1. A released entry is never changed.

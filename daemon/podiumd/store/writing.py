@@ -32,6 +32,8 @@ class _Named(msgspec.Struct):
 
     question_id: str = ""
     turn_id: str = ""
+    session_id: str = ""
+    agent_session_id: str = ""
 
 
 _named = msgspec.json.Decoder(_Named)
@@ -66,8 +68,9 @@ class Decision:
         fields = (pos, self.run.run_id, seq, fact.type, fact.version, fact.at, fact.session_id)
         connection.execute(_INSERT_FACT, (*fields, fact.data, checksum(fact.data, *fields)))
         if (named := NAMED.get(fact.type)) is not None:
-            name = getattr(_named.decode(fact.data), named)
-            connection.execute("INSERT INTO names VALUES (?, ?, ?)", (fact.type, name, pos))
+            borne = _named.decode(fact.data)
+            for name in {getattr(borne, field) for field in named}:
+                connection.execute("INSERT INTO names VALUES (?, ?, ?)", (fact.type, name, pos))
         return StoredFact(
             pos=pos,
             seq=seq,

@@ -105,6 +105,7 @@ FAILPOINTS: dict[str, str] = {
     "turn.first-output": "the agent wrote its first line",
     "turn.idle-seen": "the agent said that it is idle, its session was not ended",
     "turn.lease-taken": "the session's lease is held, the prompt is not written",
+    "turn.session-named": "the agent told its own id of the session, no fact says so",
     "turn.swept": "no process of the turn is left, the mark was not taken",
     "turn.tool-begun": "the agent began with a tool",
     "worktree.after-make": "the working tree exists, no fact says so",

@@ -37,7 +37,8 @@ class Capabilities(msgspec.Struct, frozen=True):
 
     ``permission_modes`` are the agent's own words for how much it may do unasked. ``hooks``: it
     asks before each tool and reports after it; ``system_text``: its system text may be another in
-    each turn; ``compacts``: it sums up what no longer fits by itself, and need not be asked to.
+    each turn; ``compacts``: it sums up what no longer fits by itself, and need not be asked to;
+    ``names_sessions``: it gives its sessions ids of its own.
     """
 
     structured_output: bool = False
@@ -51,6 +52,7 @@ class Capabilities(msgspec.Struct, frozen=True):
     hooks: bool = False
     system_text: bool = False
     compacts: bool = False
+    names_sessions: bool = False
     permission_modes: tuple[str, ...] = ()
     exactly_once: ExactlyOnce = "weak"
     own_tools: OwnTools = "none"

@@ -90,6 +90,7 @@ def _intent(d: Decision, move: f.Move, seen: c.Proceed) -> f.TurnIntended | None
         system=conversation_prompts.system(state, step),
         served=tools.served(state.recipe, step) if state.recipe is not None else (),
         anew=anew,
+        agent_session_id=seen.agent_session_id,
     )
 
 

@@ -201,6 +201,21 @@ def _turn_started(d: Decision, seen: c.ReportTurnStart) -> None:
     )
 
 
+def _session_named(d: Decision, seen: c.ReportSessionName) -> None:
+    turn = d.state.turn
+    if turn is None or turn.intent.turn_id != seen.turn_id:
+        return
+    session_id = turn.intent.session_id
+    if d.state.agent_sessions.get(session_id) != seen.agent_session_id:
+        d.emit(
+            f.SessionNamed(
+                turn_id=seen.turn_id,
+                session_id=session_id,
+                agent_session_id=seen.agent_session_id,
+            )
+        )
+
+
 def _check_over(d: Decision, command: c.ReportCheckEnd) -> None:
     state, step, claim = d.state, d.state.current, d.state.claim
     if state.next != f.Move(kind="check", index=command.index):
@@ -427,6 +442,7 @@ MACHINE: Final = (
         Rule(("worktree", "check", "run", "hook"), _proceed(_by_itself), to=("ended",)),
     )
     .on(c.ReportTurnStart, Rule("in-turn", _turn_started))
+    .on(c.ReportSessionName, Rule("in-turn", _session_named))
     .on(c.LoopStep, Rule("in-turn", native_loop.step))
     .on(c.ReportToolCall, Rule("in-turn", conversation.tool_called))
     .on(c.ReportApproval, Rule("in-turn", approvals.approval))

@@ -58,7 +58,8 @@ class Proceed(Command, frozen=True):
     run. ``locked``: who holds the session or the working tree instead of us. ``trouble``: why the
     working tree cannot be looked at. ``gone``: the session has had turns of ours, and its
     conversation is not there any more. ``look``: the working tree before the first step of a recipe
-    that commits, and where a claim is to be looked at.
+    that commits, and where a claim is to be looked at. ``agent_session_id`` is the agent's own id
+    of the conversation that a turn goes on with or copies.
     """
 
     dirty: tuple[str, ...] | None = None
@@ -69,6 +70,7 @@ class Proceed(Command, frozen=True):
     trouble: str | None = None
     gone: bool = False
     look: TreeLook | None = None
+    agent_session_id: str | None = None
 
 
 class ReportTurnStart(Command, frozen=True):
@@ -78,6 +80,13 @@ class ReportTurnStart(Command, frozen=True):
     pid: int
     proc_start: int
     group: int
+
+
+class ReportSessionName(Command, frozen=True):
+    """The agent of the turn has an id of its own for the session."""
+
+    turn_id: str
+    agent_session_id: str
 
 
 class ReportTurnEnd(Command, frozen=True):
@@ -250,6 +259,7 @@ AnyCommand = (
     Start
     | Proceed
     | ReportTurnStart
+    | ReportSessionName
     | ReportTurnEnd
     | ReportCheckEnd
     | ReportCommandEnd

@@ -88,6 +88,8 @@ class TurnIntended(TurnFact, frozen=True, kw_only=True, tag="turn.intended"):
 
     ``system`` is the system text of a phase, ``served`` names the tools that Podium itself offers
     in this turn. ``anew``: the agent's conversation is gone, and begins again with a summary.
+    ``agent_session_id`` is the agent's own id of the conversation that the turn goes on with, or
+    copies (``fork_from``), where it names its sessions itself and there is one.
     """
 
     turn_id: str
@@ -113,6 +115,7 @@ class TurnIntended(TurnFact, frozen=True, kw_only=True, tag="turn.intended"):
     system: str | None = None
     served: tuple[str, ...] = ()
     anew: bool = False
+    agent_session_id: str | None = None
 
 
 class TurnStarted(TurnFact, frozen=True, kw_only=True, tag="turn.started"):
@@ -123,6 +126,17 @@ class TurnStarted(TurnFact, frozen=True, kw_only=True, tag="turn.started"):
     proc_start: int
     group: int
     mono: float
+
+
+class SessionNamed(TurnFact, frozen=True, kw_only=True, tag="session.named"):
+    """The agent of a turn has an id of its own for the session: ``agent_session_id``.
+
+    ``session_id`` is the session's name for everybody else, for ever.
+    """
+
+    turn_id: str
+    session_id: str
+    agent_session_id: str
 
 
 class TurnEnded(TurnFact, frozen=True, kw_only=True, tag="turn.ended"):
@@ -338,7 +352,7 @@ class RunEnded(RunFact, frozen=True, kw_only=True, tag="run.ended"):
     undelivered: tuple[str, ...] = ()
 
 
-AnyTurnFact = TurnIntended | TurnStarted | TurnEnded | ToolUsed
+AnyTurnFact = TurnIntended | TurnStarted | SessionNamed | TurnEnded | ToolUsed
 AnyStepFact = (
     StepEntered
     | OutcomeParsed
@@ -359,7 +373,7 @@ AnyRunFact = (
 )
 AnyFact = AnyTurnFact | AnyStepFact | AnyPersonFact | AnyRunFact | AnyLoopFact
 
-QuietFact = TurnStarted | ClaimMade | TreeSeen | EffectEnded | StopIntended
+QuietFact = TurnStarted | SessionNamed | ClaimMade | TreeSeen | EffectEnded | StopIntended
 """The facts that no projection shows anything of: each of them names these first, then those that
 it alone passes over. A new fact that nobody is shown is added here, and nowhere else."""
 

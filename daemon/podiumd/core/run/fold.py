@@ -58,6 +58,9 @@ def _after_turn_fact(state: RunState, fact: f.AnyTurnFact) -> RunState:
             return _turn_started(state, fact)
         case f.TurnEnded():
             return _turn_ended(state, fact)
+        case f.SessionNamed():
+            named = state.agent_sessions.plus(fact.session_id, fact.agent_session_id)
+            return replace(state, agent_sessions=named)
         case f.ToolUsed():
             return conversation_fold.tool_used(state, fact)
         case _:

@@ -176,7 +176,8 @@ class RunState(msgspec.Struct, frozen=True, kw_only=True):
     what the last turn was about, and so is each that goes on with it; ``left`` are those of its
     tool calls that count when it is over.
 
-    ``sessions`` are all that the run has had, in their order.
+    ``sessions`` are all that the run has had, in their order; ``agent_sessions`` the ids that
+    their agents have for them, of agents that name their sessions themselves.
 
     ``gaps`` counts the facts that could not be read, or did not follow; no fact says so.
     """
@@ -192,6 +193,7 @@ class RunState(msgspec.Struct, frozen=True, kw_only=True):
     main_session: str = ""
     session_id: str = ""
     sessions: Grown[str, None] = Grown()
+    agent_sessions: Grown[str, str] = Grown()
     fork_from: str | None = None
     attempts: int = 0
     breaks: int = 0

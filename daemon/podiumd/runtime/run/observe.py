@@ -16,6 +16,7 @@ from podiumd.core.run import progress
 from podiumd.core.run.facts import RunStarted, TreeMark
 from podiumd.core.run.state import RunState
 from podiumd.formats.claude_transcript import foreign_user_rows
+from podiumd.runtime.agent_sessions import agent_session
 from podiumd.runtime.context import Agent
 from podiumd.runtime.locks.foreign_sessions import foreign_holder
 from podiumd.runtime.locks.holder import Holder
@@ -93,9 +94,11 @@ async def _seen(actor: RunActor, state: RunState) -> dict[str, Any] | None:
     if holder is not None and not state.begun and _is_ours(actor):
         actor.session_locks.wait_in_line(session, actor.run_id, actor.poke)
         return None
-    path = _transcript(actor, agent, session)
+    named = await _agent_session(actor, agent, state)
+    path = _transcript(actor, agent, named or session)
     mark = await actor.context.store.mark(session)
     return _locked(holder) | {
+        "agent_session_id": named,
         "foreign_rows": 0 if path is None or mark is None else await _foreign_rows(path, mark),
         "tree": await _tree_before(state),
         "gone": path is None and mark is not None,
@@ -248,6 +251,21 @@ def _in_words(holder: Holder) -> str:
     return " ".join(f"{key} {value}" for key, value in known if value is not None)
 
 
+async def _agent_session(actor: RunActor, agent: Agent, state: RunState) -> str | None:
+    """Find the agent's own id of the session that the turn goes on with, or is to copy."""
+    if not agent.driver.capabilities.names_sessions:
+        return None
+    for session in (state.session_id, state.fork_from):
+        if session is None:
+            continue
+        named = state.agent_sessions.get(session) or await agent_session(
+            actor.context.store, session
+        )
+        if named is not None:
+            return named
+    return None
+
+
 def _transcript(actor: RunActor, agent: Agent, session: str) -> Path | None:
     where = actor.state.start.working_directory
     return agent.driver.transcript(session, where, agent.environment(""))
@@ -258,7 +276,8 @@ def session_mark(actor: RunActor, agent: Agent) -> dict[str, Any] | None:
 
     A mark without transcript shows that the agent's conversation is gone.
     """
-    path = _transcript(actor, agent, actor.state.session_id)
+    session = actor.state.session_id
+    path = _transcript(actor, agent, actor.state.agent_sessions.get(session, session))
     if path is None:
         return None
     try:

@@ -50,6 +50,7 @@ def pending_turn(actor: RunActor, settled: base.TurnStatus | None = None) -> bas
         irreversible=state.current is not None and state.current.irreversible,
         served=served_tools(state, intent),
         hooks=hook_runner.points(state, intent),
+        agent_session_id=state.agent_sessions.get(intent.session_id),
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from pathlib import Path
+from typing import Literal
 
 from podiumd.core.prompts import prompts, tools
 from podiumd.core.recipe import served_tools as recipe_tools
@@ -37,12 +38,7 @@ def turn_request(actor: RunActor, agent: Agent, active: ActiveTurn) -> base.Turn
     _make_directory(directory, begun=active.loop.settings is not None)
     environment = agent.environment(intent.turn_id)
     where, script = state.start.working_directory, state.start.script
-    known = agent.driver.transcript(intent.session_id, where, environment) is not None
-    fork = (
-        not known
-        and intent.fork_from is not None
-        and agent.driver.transcript(intent.fork_from, where, environment) is not None
-    )
+    mode = _session_mode(state, intent, agent, environment)
     served = served_tools(state, intent)
     server = None
     access, reached = actor.context.tool_access, agent.driver.capabilities.own_tools
@@ -57,8 +53,9 @@ def turn_request(actor: RunActor, agent: Agent, active: ActiveTurn) -> base.Turn
         turn_id=intent.turn_id,
         run_id=actor.run_id,
         session_id=intent.session_id,
-        session_mode="fork" if fork else ("resume" if known else "new"),
-        fork_from=intent.fork_from if fork else None,
+        session_mode=mode,
+        fork_from=intent.fork_from if mode == "fork" else None,
+        agent_session_id=intent.agent_session_id if mode != "new" else None,
         working_directory=where,
         prompt=_prompt(state, intent, agent),
         prompt_uuid=intent.prompt_uuid,
@@ -87,6 +84,29 @@ def turn_request(actor: RunActor, agent: Agent, active: ActiveTurn) -> base.Turn
         script=None if script is None else {"turns": script.turns},
         script_file="" if script is None else script.file,
     )
+
+
+def _session_mode(
+    state: RunState, intent: TurnIntended, agent: Agent, environment: dict[str, str]
+) -> Literal["new", "resume", "fork"]:
+    """Find out whether the agent has the session already, or has one to copy it from.
+
+    One that names its sessions has those that it has named.
+    """
+    if agent.driver.capabilities.names_sessions:
+        if intent.agent_session_id is None:
+            return "new"
+        own = state.agent_sessions.get(intent.session_id)
+        copied = intent.fork_from is not None and intent.agent_session_id != own
+        return "fork" if copied else "resume"
+
+    def has(session_id: str) -> bool:
+        where = state.start.working_directory
+        return agent.driver.transcript(session_id, where, environment) is not None
+
+    if has(intent.session_id):
+        return "resume"
+    return "fork" if intent.fork_from is not None and has(intent.fork_from) else "new"
 
 
 def _lease_fd(actor: RunActor, agent: Agent, intent: TurnIntended) -> int | None:

@@ -71,6 +71,8 @@ class TurnTask:
         settled = self._settled
         await end_leftovers(self._actor, self.intent)
         if settled is not None and settled.report is not None:
+            if settled.agent_session_id is not None:
+                await self._on_event(base.SessionNamed(settled.agent_session_id))
             await self._report(settled.report, settled.delivered_steers)
             return
         handle: base.Turn | None = None
@@ -211,6 +213,12 @@ class TurnTask:
                     group=event.group,
                 )
                 await actor.report(started)
+        elif isinstance(event, base.SessionNamed):
+            failpoint("turn.session-named")
+            named = c.ReportSessionName(
+                at=at, mono=mono, turn_id=intent.turn_id, agent_session_id=event.agent_session_id
+            )
+            await actor.report(named)
         elif isinstance(event, base.ApprovalRequested):
             self._asked.add(event.request_id)
             asked = c.ReportApproval(

@@ -6,6 +6,7 @@ import re
 
 import msgspec
 
+from podiumd.runtime.agent_sessions import session_of
 from podiumd.runtime.context import Context
 from podiumd.runtime.errors import InvalidParameter, NotFound
 from podiumd.runtime.fact_reader import summary
@@ -37,11 +38,16 @@ class Sessions:
     async def resolve(self, session_id: str) -> str:
         """Resolve an id, or a beginning that only one session has, to the full id.
 
-        An unknown id is returned as it is: the code that needs the session reports it.
+        An agent's own id of a session, written whole, stands for it too. An unknown id is returned
+        as it is: the code that needs the session reports it.
 
         Raises:
             InvalidParameter: more than one begins with it.
         """
+        if any(one.driver.capabilities.names_sessions for one in self._context.agents.values()):
+            named = await session_of(self._context.store, session_id)
+            if named is not None:
+                return named
         if _WHOLE.fullmatch(session_id) or len(session_id) < SHORTEST_PREFIX:
             return session_id
         found = set(await self._transcripts.with_prefix(session_id.lower(), _NAMED + 1))
