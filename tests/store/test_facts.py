@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from podiumd.store import marks, reading, writing
-from podiumd.store.errors import FactDamaged, FactTooNew, StoreFailed, TokenTaken
+from podiumd.store.errors import FactDamaged, FactTooNew, RunForgotten, StoreFailed, TokenTaken
 from podiumd.store.facts import Store, open_store
 from podiumd.store.marks import Marks
 from podiumd.store.records import RunRow, StoredFact, TokenRow
@@ -359,6 +359,20 @@ async def test_a_forgotten_run_takes_all_that_is_stored_of_it_and_nothing_else(
         assert await store.token("runs.start", "token-old") is None
         assert await store.token("runs.start", "token-new") is not None
         assert [fact.pos for fact in await store.events_after(0, 10)] == [2]
+
+
+async def test_a_run_that_was_forgotten_is_not_begun_by_what_comes_too_late(
+    tmp_path: Path,
+) -> None:
+    async with open_store(tmp_path) as store:
+        await ended(store, "old", OLD)
+        await ended(store, "new", NEW)
+        await store.forget_runs(["old"])
+        with pytest.raises(RunForgotten, match="run old was deleted"):
+            await store.append(a_run("old"), [a_fact(2)], begins=False)
+        assert await store.run("old") is None and await store.events("old") == []
+        await store.append(a_run("new"), [a_fact(2)], begins=False)
+        assert len(await store.events("new")) == 2
 
 
 async def test_positions_and_the_order_of_runs_never_go_back(tmp_path: Path) -> None:

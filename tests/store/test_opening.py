@@ -245,6 +245,7 @@ def _written_by_release_1(directory: Path) -> None:
                 (a_fact(number),),
                 ("runs.start", f"token-{number}", "digest"),
                 ("session-1", b'{"size":%d}' % number),
+                begins=True,
             )
             connection.execute("BEGIN")
             decision(connection)

@@ -11,7 +11,6 @@ from typing import NamedTuple
 import trio
 from msgspec import UNSET
 
-from podiumd.core.recipe.naming import run_name
 from podiumd.core.run.state import RunState
 from podiumd.runtime.run_rows import run_of
 from podiumd.store.facts import Store
@@ -37,11 +36,17 @@ class RunNames:
         self._lock = trio.Lock()
 
     def learn(self, state: RunState) -> None:
-        """Learn the session name of a run of this daemon from its state now."""
-        self._learn(state, state.session_id)
+        """Learn the session name of a run of this daemon from its state now; once the run is called
+        otherwise, that of all its sessions."""
+        known = self._names.get(state.session_id)
+        own = known is not None and known.since == state.started_at
+        if own and known.name != state.name:
+            self.adopt(state)
+        else:
+            self._learn(state, state.session_id)
 
     def adopt(self, state: RunState) -> None:
-        """Learn all session names of a run of an earlier daemon, which goes on.
+        """Learn all session names of a run, as of one of an earlier daemon, which goes on.
 
         Its row does not hold the sessions it has had.
         """
@@ -49,10 +54,9 @@ class RunNames:
             self._learn(state, session_id)
 
     def _learn(self, state: RunState, session_id: str) -> None:
-        start = state.start
-        if start.recipe is not None and session_id not in self._names:
-            name = run_name(start.recipe, start.params, start.text)
-            self._names[session_id] = Named(name, state.started_at)
+        known = self._names.get(session_id)
+        if state.recipe is not None and (known is None or known.since == state.started_at):
+            self._names[session_id] = Named(state.name, state.started_at)
 
     async def of(self, store: Store) -> dict[str, Named]:
         """Return the names by session."""

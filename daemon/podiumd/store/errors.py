@@ -68,6 +68,13 @@ class TokenTaken(StoreError):
         self.token = token
 
 
+class RunForgotten(StoreError):
+    """A decision about a run that was deleted meanwhile; nothing was stored."""
+
+    def __init__(self, file: Path, run_id: str) -> None:
+        super().__init__(file, f"run {run_id} was deleted before this could be stored")
+
+
 class RunUnreadable(StoreError):
     """A run's log that cannot be read to its end; other runs are unaffected.
 

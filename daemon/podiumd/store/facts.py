@@ -88,21 +88,22 @@ class Store:
         *,
         token: tuple[str, str, str] | None = None,
         mark: tuple[str, bytes] | None = None,
+        begins: bool = True,
     ) -> list[StoredFact]:
         """Store one decision: all of it or nothing, durable when this returns.
 
         Parameters: ``run`` replaces the run's row; ``facts`` get its next ``seq`` and the next
         ``pos``; ``token`` is (method, client token, digest of the parameters); ``mark`` is
-        (session id, the state of its transcript).
+        (session id, the state of its transcript); without ``begins`` the run must be there.
         A caller cancelled after its decision was queued still learns what became of it.
-        Raises ``TokenTaken`` when the token was used before, ``ValueError`` for a fact that is
-        not of this release's version of its type.
+        Raises ``TokenTaken`` when the token was used before, ``RunForgotten`` where the run was
+        deleted, ``ValueError`` for a fact that is not of this release's version of its type.
         """
         for fact in facts:
             current = self._upcasters.current(fact.type)
             if fact.version != current:
                 raise ValueError(f"{fact.type} is written as version {current}, not {fact.version}")
-        decision = Decision(self.path, run, tuple(facts), token, mark)
+        decision = Decision(self.path, run, tuple(facts), token, mark, begins)
         with self._marks.changing(*(() if mark is None else mark[:1])):
             return await self._writer.submit(decision, self._on_facts)
 

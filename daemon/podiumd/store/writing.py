@@ -9,7 +9,7 @@ from pathlib import Path
 
 import msgspec
 
-from podiumd.store.errors import TokenTaken
+from podiumd.store.errors import RunForgotten, TokenTaken
 from podiumd.store.reading import last_seq_of
 from podiumd.store.records import Ledger, NewFact, RunRow, StoredFact, checksum
 from podiumd.store.schema import NAMED
@@ -48,11 +48,17 @@ class Decision:
     facts: Sequence[NewFact]
     token: tuple[str, str, str] | None
     mark: tuple[str, bytes] | None
+    begins: bool
 
     def __call__(self, connection: sqlite3.Connection) -> list[StoredFact]:
-        """Store it all in the open transaction. Raises ``TokenTaken``, ``sqlite3.Error``."""
+        """Store it all in the open transaction.
+
+        Raises ``TokenTaken``, ``RunForgotten``, ``sqlite3.Error``.
+        """
         run_id = self.run.run_id
         seq = _last_seq(connection, run_id)
+        if not (seq or self.begins):
+            raise RunForgotten(self.file, run_id)
         (pos,) = connection.execute("SELECT coalesce(max(pos), 0) FROM facts").fetchone()
         stored = []
         for offset, fact in enumerate(self.facts, start=1):

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import cast
 
 from podiumd.core.decide.claims import left_uncommitted
-from podiumd.core.recipe.naming import run_name
 from podiumd.core.run import facts as f
 from podiumd.core.run import history
 from podiumd.core.run import state as state_of
@@ -35,7 +34,7 @@ def run_view(state: RunState) -> Run:
         run_id=start.run_id,
         kind=start.kind,
         recipe=start.recipe.id if start.recipe is not None else None,
-        name=run_name(start.recipe, start.params, start.text),
+        name=state.name,
         session_id=state.session_id,
         main_session_id=state.main_session,
         working_directory=start.working_directory,
@@ -107,8 +106,7 @@ def _visit_question(asked: history.Asked) -> VisitQuestion:
 def waiting_conversation_view(state: RunState) -> Talk:
     """Build the view of a conversation that goes on at a message of its person."""
     start = state.start
-    name = run_name(start.recipe, start.params, start.text)
-    return Talk(run_id=start.run_id, name=name, session_id=state.session_id)
+    return Talk(run_id=start.run_id, name=state.name, session_id=state.session_id)
 
 
 def prompt_view(state: RunState) -> ActivePrompt:
@@ -116,7 +114,7 @@ def prompt_view(state: RunState) -> ActivePrompt:
     start = state.start
     return ActivePrompt(
         run_id=start.run_id,
-        name=run_name(start.recipe, start.params, start.text),
+        name=state.name,
         session_id=state.session_id,
         status=cast(RunStatus, state.status),
         started_at=state.started_at,
@@ -141,7 +139,7 @@ def question_view(state: RunState, question: state_of.Question) -> Question:
     return Question(
         question_id=question.question_id,
         run_id=state.start.run_id,
-        run_name=run_name(state.start.recipe, state.start.params, state.start.text),
+        run_name=state.name,
         session_id=state.session_id,
         kind=question.kind,
         text=question.text,

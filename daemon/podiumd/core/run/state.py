@@ -10,6 +10,7 @@ import msgspec
 from podiumd.core.grown import Grown
 from podiumd.core.recipe.exits import Exit
 from podiumd.core.recipe.model import Limits, Recipe, Step
+from podiumd.core.recipe.naming import run_name
 from podiumd.core.run import facts as f
 from podiumd.core.run.fact import MoveKind
 from podiumd.core.run.native_loop_state import LoopState
@@ -245,6 +246,11 @@ class RunState(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def recipe(self) -> Recipe | None:
         return self.start.recipe
+
+    @property
+    def name(self) -> str:
+        """Return what the run is called everywhere."""
+        return run_name(self.start.recipe, self.start.params, self.start.text)
 
     @property
     def origin(self) -> str:

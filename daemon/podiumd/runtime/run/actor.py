@@ -279,7 +279,7 @@ async def store_facts(
 
     Cancellation waits for the disk: what is decided is stored, or not, but never half known.
     """
-    sessions = []
+    begins, sessions = state is None, []
     for fact in facts:
         state = evolve(state, fact, at)
         sessions.append(state.session_id)
@@ -291,7 +291,8 @@ async def store_facts(
     if state.exit is not None:
         failpoint("run.before-ended")
     with trio.CancelScope(shield=True):
-        stored = await context.store.append(row_of(state), new, token=token, mark=mark)
+        row = row_of(state)
+        stored = await context.store.append(row, new, token=token, mark=mark, begins=begins)
     context.names.learn(state)
     for fact in facts:
         fact_log.write(context.log, state, fact)
