@@ -60,6 +60,8 @@ def _shown(placeholders: Placeholders, one: Typed) -> str:
     command = placeholders.shown(f"$ podium {shlex.join(one.words)}\n")
     lines = [_set_out(placeholders, one.words, line) for line in one.shown.splitlines()]
     errors = [f"! {line}".rstrip() for line in placeholders.shown(one.errors).splitlines()]
+    # A run that took no half millisecond has no line of its work.
+    lines = [line for line in lines if line != "work  <duration>"]
     whole = (*lines, *errors, f"[exit code {one.code}]")
     if one.words[0] == "locks" and "--json" not in one.words:  # in no order
         whole = (lines[0], *sorted(lines[1:]), *errors, whole[-1])
