@@ -39,8 +39,7 @@ class RunNames:
         """Learn the session name of a run of this daemon from its state now; once the run is called
         otherwise, that of all its sessions."""
         known = self._names.get(state.session_id)
-        own = known is not None and known.since == state.started_at
-        if own and known.name != state.name:
+        if known is not None and known.since == state.started_at and known.name != state.name:
             self.adopt(state)
         else:
             self._learn(state, state.session_id)
