@@ -799,6 +799,10 @@ class RunPausedData(TypedDict):
     why: str
 
 
+class RunRenamedData(TypedDict):
+    title: str
+
+
 class RunResumedData(TypedDict):
     why: str
 

@@ -392,3 +392,15 @@ def test_a_late_answer_is_an_error(busy: FakeDaemon) -> None:
     done = podium(busy, "answer", QUESTION_ID, "yes")
 
     assert (done.returncode, done.stderr) == (1, "podium: Already answered by phone.\n")
+
+
+def test_a_run_is_renamed_and_called_by_its_recipe_again(busy: FakeDaemon) -> None:
+    busy.answers["runs.rename"] = ended_run(name="Second\ttry")
+    assert podium(busy, "runs", "rename", "1a2b", "Second try").stdout == (
+        f"{RUN_ID[:8]} is now called: Second try\n"
+    )
+    busy.answers["runs.rename"] = ended_run(name="implement-and-review: slugs")
+    done = podium(busy, "runs", "rename", "1a2b", "", "--json")
+    assert json.loads(done.stdout)["name"] == "implement-and-review: slugs"
+    titles = [sent["title"] for sent in busy.params_of("runs.rename")]
+    assert titles == ["Second try", ""]

@@ -1,8 +1,8 @@
 """A run to play with: small recipes, and ``Play``, which feeds a run commands and keeps its facts.
 
 Every command that a test plays also proves what must hold always: the fold of the stored bytes is
-the live state, a run that goes on has exactly one thing to wait for, nothing follows ``run.ended``
-and no two prompts share a uuid; and each command leads where the table says that it may.
+the live state, a run that goes on has exactly one thing to wait for, nothing but a title follows
+``run.ended``, no two prompts share a uuid, and each command leads where the table says it may.
 """
 
 from __future__ import annotations
@@ -176,7 +176,8 @@ class Play:
         self.facts += facts
         if before is not None:
             self._follows_the_table(before.place, type(command))
-        self._holds(had_ended and bool(facts))
+        told = [fact for fact in facts if not isinstance(fact, f.RunRenamed)]
+        self._holds(had_ended and bool(told))
         return [f.type_of(fact) for fact in facts]
 
     def _follows_the_table(self, place: Place, command: type[c.Command]) -> None:
@@ -197,7 +198,8 @@ class Play:
             idle = not (state.turn or state.next or asked)
             assert not (idle and state.messages), "words wait, and nothing sends them"
         else:
-            assert isinstance(self.facts[-1], f.RunEnded) and not state.open_questions
+            *_, last = (fact for fact in self.facts if not isinstance(fact, f.RunRenamed))
+            assert isinstance(last, f.RunEnded) and not state.open_questions
         uuids = [fact.prompt_uuid for fact in self.all(f.TurnIntended)]
         assert len(set(uuids)) == len(uuids), "two prompts share a uuid"
 

@@ -105,4 +105,5 @@ def change(world: World, runs: dict[str, str]) -> None:
     world.until(runs["held"], "run.ended")
     world.record("runs.pause", run_id=runs["gate"])
     world.record("runs.cancel", run_id=runs["gate"])
+    world.record("runs.rename", run_id=runs["gate"], title="A gate, closed")
     world.record("daemon.configure", orchestration_enabled=True)

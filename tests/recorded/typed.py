@@ -170,6 +170,7 @@ def changing(runs: Mapping[str, str], question: str) -> Lines:
         ("interrupt", runs["talk"]),
         ("cancel", runs["talk"]),
         ("cancel", runs["talk"]),
+        ("runs", "rename", runs["talk"], "A title"),
         ("worktree", "merge", runs["tree"]),
         ("worktree", "remove", runs["tree"]),
         ("run",),

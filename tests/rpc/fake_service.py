@@ -260,6 +260,10 @@ class FakeService:
     async def resume(self, run_id: str) -> Json:
         return self._run("resume", run_id)
 
+    async def rename(self, run_id: str, title: str) -> Json:
+        self.note("rename", (run_id, title))
+        return {"run_id": run_id, "name": title}
+
     async def cancel(self, run_id: str) -> Json:
         run = self._run("cancel", run_id)
         await self.gate.wait()

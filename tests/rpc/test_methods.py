@@ -62,6 +62,12 @@ CASES: list[tuple[str, dict[str, Any], Any, Any]] = [
         [],
     ),
     (
+        "runs.rename",
+        {"run_id": "run-1", "title": "Second try"},
+        ("rename", ("run-1", "Second try")),
+        {"run_id": "run-1", "name": "Second try"},
+    ),
+    (
         "storage.prune",
         {"what": ["marks"], "dry_run": True},
         ("prune", (["marks"], True, False)),

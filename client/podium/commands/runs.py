@@ -201,6 +201,16 @@ def interrupt(run_id: str, json: bool) -> int:
     return control("interrupt", run_id, json)
 
 
+def rename(run_id: str, title: str, json: bool) -> int:
+    """``podium runs rename``."""
+    run: Json = call("runs.rename", {"run_id": run_id, "title": title})
+    if json:
+        text.emit_json(run)
+    else:
+        text.say(f"{text.short(run['run_id'])} is now called: {text.fold(run['name'])}")
+    return 0
+
+
 def steer(run_id: str, words: str, json: bool) -> int:
     """``podium steer``."""
     said = given_text(words)

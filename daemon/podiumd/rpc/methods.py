@@ -194,6 +194,10 @@ async def _runs_pause(context: Ctx, params: runs.OneRun) -> runs.Run:
     return await context.service.pause(params.run_id)
 
 
+async def _runs_rename(context: Ctx, params: runs.RenameRun) -> runs.Run:
+    return await context.service.rename(params.run_id, params.title)
+
+
 async def _runs_resume(context: Ctx, params: runs.OneRun) -> runs.Run:
     return await context.service.resume(params.run_id)
 
@@ -333,6 +337,7 @@ METHODS: Final[tuple[Method[RequestContext], ...]] = (
     bind(runs.INTERRUPT, _runs_interrupt),
     bind(runs.LIST, _runs_list),
     bind(runs.PAUSE, _runs_pause),
+    bind(runs.RENAME, _runs_rename),
     bind(runs.RESUME, _runs_resume),
     bind(runs.START, _runs_start),
     bind(runs.STEER, _runs_steer),

@@ -51,7 +51,7 @@ from podiumd.runtime.worktrees.diff import run_diff
 from podiumd.sessions.changes import Listener
 from podiumd.sessions.log.feed import MessageFeed
 from podiumd.sessions.transcripts import Transcripts
-from podiumd.store.errors import StoreError
+from podiumd.store.errors import RunForgotten, StoreError
 from podiumd.wire import views
 from podiumd.wire.daemon import Activity, Configured, Orchestration
 from podiumd.wire.event import Event
@@ -261,6 +261,18 @@ class Service:
 
     async def resume(self, run_id: str) -> Run:
         return views.run_view(await self._submit(await self._live(run_id), c.Resume))
+
+    async def rename(self, run_id: str, title: str) -> Run:
+        """Call a run by a title, also one that is over. Raises ``NotFound``."""
+        run_id = await self._runs.resolve(run_id)
+        actor = self._runs.get(run_id)
+        if actor is None:  # nothing drives it any more: this one writes, and is gone
+            state = await self._runs.state(run_id)
+            actor = RunActor(self._context, self._session_locks, state)
+        try:
+            return views.run_view(await self._submit(actor, c.Rename, title=title))
+        except RunForgotten as error:
+            raise NotFound("run", run_id) from error
 
     async def cancel(self, run_id: str) -> Run:
         actor = await self._live(run_id)

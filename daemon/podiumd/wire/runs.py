@@ -34,6 +34,13 @@ from podiumd.wire.questions import Question
 RunKind = Literal["recipe", "prompt"]
 RunStatus = Literal["queued", "running", "waiting", "parked", "paused", "ended"]
 RunParams = dict[str, str | int | bool]
+Title = Annotated[
+    str,
+    Meta(
+        pattern=r"\A[^\x00-\x1f\x7f]{0,80}\Z",
+        description="a title: one line of at most 80 characters, or empty",
+    ),
+]
 _DATA: Final = "#/components/schemas/"
 EncodedEvent = Annotated[Raw, Meta(extra_json_schema={"$ref": _DATA + "Event"})]
 """An event as JSON: it is written once for all who follow."""
@@ -102,6 +109,13 @@ class Steer(Params, frozen=True, kw_only=True):
 
     run_id: Id
     text: Text
+
+
+class RenameRun(Params, frozen=True, kw_only=True):
+    """``runs.rename``; an empty title: by recipe and task again."""
+
+    run_id: Id
+    title: Title
 
 
 class RemoveWorktree(Params, frozen=True, kw_only=True):
@@ -378,6 +392,7 @@ HISTORY = Method[ReadHistory, RunHistory]("runs.history", "What a run did.", rea
 INTERRUPT = Method[OneRun, Run]("runs.interrupt", "Stop the turn and pause.", pace="waiting")
 LIST = Method[ListRuns, list[Run]]("runs.list", "Runs of recipes, newest first.", reads=True)
 PAUSE = Method[OneRun, Run]("runs.pause", "Pause at the end of the turn.")
+RENAME = Method[RenameRun, Run]("runs.rename", "Call a run by a title.")
 RESUME = Method[OneRun, Run]("runs.resume", "Go on after a pause.")
 START = Method[RunStart, Run]("runs.start", "Start a recipe.")
 STEER = Method[Steer, Steered]("runs.steer", "Tell the running turn something.", pace="waiting")

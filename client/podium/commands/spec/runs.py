@@ -91,6 +91,19 @@ RUNS = (
         (RUN_OR_LATEST, option("--follow", "go on until the run ends", dest="follow_on"), JSON),
     ),
     Command(
+        ("runs", "rename"),
+        "give a run a title",
+        "The run, and the sessions that it began, are called by the title everywhere, also once it "
+        "has ended. With '' the run is called by its recipe and task again.",
+        "podium runs rename 1a2b3c4d 'Slugs, second try'",
+        "commands.runs:rename",
+        (
+            RUN,
+            positional("TITLE", "title", "one line of at most 80 characters", may_be_empty=True),
+            JSON,
+        ),
+    ),
+    Command(
         ("runs", "export"),
         "a run as one page to keep or to send",
         "The whole run in one file: an HTML page that needs nothing else, or JSON with the run, "

@@ -27,6 +27,7 @@ from podiumd.core.ids import derive
 from podiumd.core.prompts import prompts
 from podiumd.core.recipe.exits import classify
 from podiumd.core.recipe.model import CHECKS_FAILED, DECLINED, Recipe, Step
+from podiumd.core.recipe.naming import cut
 from podiumd.core.recipe.template import MissingVariable
 from podiumd.core.run import commands as c
 from podiumd.core.run import facts as f
@@ -428,6 +429,12 @@ def _resume(d: Decision, _command: c.Resume) -> None:
     plain_steps.resume(d)
 
 
+def _rename(d: Decision, command: c.Rename) -> None:
+    title = cut(command.title)
+    if title != d.state.title:
+        d.emit(f.RunRenamed(title=title))
+
+
 def _interrupt(d: Decision, _command: c.Interrupt) -> None:
     decision.interrupt(d)
 
@@ -490,6 +497,7 @@ MACHINE: Final = (
     .on(c.NoteAside, Rule(LIVE, _note_aside), Rule("ended", _too_late))
     .on(c.Pause, Rule(LIVE, _pause), Rule("ended", _too_late))
     .on(c.Resume, Rule(LIVE, _resume), Rule("ended", _too_late))
+    .on(c.Rename, Rule((*LIVE, "ended"), _rename))
     .on(c.ReportWorkStopped, Rule(LIVE, _work_stopped))
     .on(c.ReportLimitReset, Rule(LIVE, _limit_reset))
     .on(

@@ -213,6 +213,12 @@ class Resume(Command, frozen=True):
     """Go on."""
 
 
+class Rename(Command, frozen=True):
+    """Call the run by a title; an empty one: by its recipe and task again."""
+
+    title: str
+
+
 class ReportLimitReset(Command, frozen=True):
     """The agent's usage limit is over."""
 
@@ -275,6 +281,7 @@ AnyCommand = (
     | Answer
     | Pause
     | Resume
+    | Rename
     | ReportLimitReset
     | Interrupt
     | Cancel

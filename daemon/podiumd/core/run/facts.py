@@ -338,6 +338,12 @@ class RunResumed(RunFact, frozen=True, kw_only=True, tag="run.resumed"):
     why: str = "requested"
 
 
+class RunRenamed(RunFact, frozen=True, kw_only=True, tag="run.renamed"):
+    """The run has a title, by which it is called; without one, by its recipe and task."""
+
+    title: str
+
+
 class RunParked(RunFact, frozen=True, kw_only=True, tag="run.parked"):
     """The agent's usage limit is reached; the run goes on by itself at ``until``."""
 
@@ -369,11 +375,21 @@ AnyPersonFact = (
     QuestionOpened | QuestionClosed | EffectEnded | SteerIntended | MessageReceived | AsideNoted
 )
 AnyRunFact = (
-    RunStarted | StopIntended | RunPaused | RunResumed | RunParked | RunEnded | LimitHit | TreeSeen
+    RunStarted
+    | StopIntended
+    | RunPaused
+    | RunResumed
+    | RunRenamed
+    | RunParked
+    | RunEnded
+    | LimitHit
+    | TreeSeen
 )
 AnyFact = AnyTurnFact | AnyStepFact | AnyPersonFact | AnyRunFact | AnyLoopFact
 
-QuietFact = TurnStarted | SessionNamed | ClaimMade | TreeSeen | EffectEnded | StopIntended
+QuietFact = (
+    TurnStarted | SessionNamed | ClaimMade | TreeSeen | EffectEnded | StopIntended | RunRenamed
+)
 """The facts that no projection shows anything of: each of them names these first, then those that
 it alone passes over. A new fact that nobody is shown is added here, and nowhere else."""
 

@@ -120,6 +120,8 @@ def _after_run_fact(state: RunState, fact: f.AnyRunFact, at: str) -> RunState:
             return replace(state, paused=True, parked_until=None, stop=None)
         case f.RunResumed():
             return _run_resumed(state)
+        case f.RunRenamed():
+            return replace(state, title=fact.title)
         case f.RunParked():
             return replace(state, parked_until=fact.until, parks=state.parks + 1)
         case f.RunEnded():

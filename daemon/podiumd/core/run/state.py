@@ -215,6 +215,7 @@ class RunState(msgspec.Struct, frozen=True, kw_only=True):
     accepted_dirty: bool = False
     accepted_foreign: bool = False
     details: dict[str, str] = {}
+    title: str = ""
     tree: f.TreeMark | None = None
     base: f.TreeLook | None = None
     found: f.TreeLook | None = None
@@ -250,7 +251,8 @@ class RunState(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def name(self) -> str:
         """Return what the run is called everywhere."""
-        return run_name(self.start.recipe, self.start.params, self.start.text)
+        start = self.start
+        return self.title or run_name(start.recipe, start.params, start.text)
 
     @property
     def origin(self) -> str:
