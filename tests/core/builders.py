@@ -18,7 +18,7 @@ from podiumd.core.reply.report import EndKind, TurnReport
 from podiumd.core.run import commands as c
 from podiumd.core.run import facts as f
 from podiumd.core.run.fold import evolve
-from podiumd.core.run.state import Place, Question, RunState
+from podiumd.core.run.state import Place, Question, RunState, RunStatus
 
 Kind = TypeVar("Kind", bound=f.Fact)
 
@@ -123,6 +123,10 @@ class Play:
         )
 
     # What there is to see.
+
+    def stands(self, status: RunStatus) -> bool:
+        """Whether the run has this status."""
+        return self.state.status == status
 
     @property
     def state(self) -> RunState:

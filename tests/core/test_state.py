@@ -13,31 +13,31 @@ from tests.core.builders import Play, a_recipe, a_step
 def test_a_run_is_queued_until_its_turn_comes() -> None:
     play = Play(a_recipe())
 
-    assert play.state.status == "queued" and play.state.ready
+    assert play.stands("queued") and play.state.ready
     play.do(c.Proceed)
-    assert play.state.status == "running"
+    assert play.stands("running")
 
 
 def test_a_run_waits_while_a_question_is_open() -> None:
     play = Play(a_recipe({"work": a_step(gate="Shall I?")})).go()
 
-    assert play.state.status == "waiting" and not play.state.ready
+    assert play.stands("waiting") and not play.state.ready
     play.answer("yes")
-    assert play.state.status == "running" and play.state.ready
+    assert play.stands("running") and play.state.ready
 
 
 def test_a_run_is_over_for_good() -> None:
     play = Play(a_recipe()).begin()
     play.say("complete")
 
-    assert play.state.status == "ended" and not play.state.ready
+    assert play.stands("ended") and not play.state.ready
     assert not play.state.stopping
 
 
 def test_a_running_turn_leaves_nothing_else_to_do() -> None:
     play = Play(a_recipe()).begin()
 
-    assert not play.state.ready and play.state.status == "running"
+    assert not play.state.ready and play.stands("running")
 
 
 def test_a_plain_prompt_has_no_recipe_step_or_limits() -> None:

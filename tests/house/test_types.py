@@ -41,6 +41,20 @@ BROKEN = {
         "ending=fact.kind",
         'Argument "ending" to "replace" of "LoopState" has incompatible type',
     ),
+    "a_misspelt_status": Broken(
+        "core/run/state.py",
+        '            return "parked"',
+        '            return "parkd"',
+        'return "parkd"',
+        "Incompatible return value type (got \"Literal['parkd']\"",
+    ),
+    "a_status_that_is_no_status": Broken(
+        "gateway/agui/reporter.py",
+        '= ("waiting", "paused", "ended")',
+        '= ("waiting", "paused", "over")',
+        '"over")',
+        'Incompatible types in assignment (expression has type "tuple',
+    ),
     "a_fact_that_the_fold_leaves_out": Broken(
         "core/run/fold.py",
         "        case f.RunEnded():\n            return _run_ended(state, fact, at)\n",

@@ -11,6 +11,7 @@ from podiumd.core.recipe.exits import Exit
 from podiumd.core.recipe.model import Limits
 from podiumd.core.run.facts import StopKind, Worktree
 from podiumd.core.run.history import HistoryPlace, VisitFields, VisitStill
+from podiumd.core.run.state import RunStatus
 from podiumd.wire.fields import (
     AnyText,
     Directory,
@@ -32,7 +33,6 @@ from podiumd.wire.method import Method
 from podiumd.wire.questions import Question
 
 RunKind = Literal["recipe", "prompt"]
-RunStatus = Literal["queued", "running", "waiting", "parked", "paused", "ended"]
 RunParams = dict[str, str | int | bool]
 Title = Annotated[
     str,

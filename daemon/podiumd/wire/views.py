@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import cast
-
 from podiumd.core.decide.claims import left_uncommitted
 from podiumd.core.run import facts as f
 from podiumd.core.run import history
@@ -15,7 +13,6 @@ from podiumd.wire.questions import Choice, Question
 from podiumd.wire.runs import (
     ActivePrompt,
     Run,
-    RunStatus,
     Talk,
     Turn,
     TurnFile,
@@ -42,7 +39,7 @@ def run_view(state: RunState) -> Run:
         model=start.model,
         params=start.params,
         limits=start.limits,
-        status=cast(RunStatus, state.status),
+        status=state.status,
         stop=state.stop.how if state.stop is not None and state.exit is None else None,
         step=state.step,
         step_count=state.step_count,
@@ -116,7 +113,7 @@ def prompt_view(state: RunState) -> ActivePrompt:
         run_id=start.run_id,
         name=state.name,
         session_id=state.session_id,
-        status=cast(RunStatus, state.status),
+        status=state.status,
         started_at=state.started_at,
     )
 

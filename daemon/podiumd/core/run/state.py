@@ -19,6 +19,9 @@ Place = Literal[MoveKind, "in-turn", "waiting", "ended"]
 """Where a run is: at what it does next, in a turn of its agent, waiting for a person's word with
 nothing to do next, or at its end."""
 
+RunStatus = Literal["queued", "running", "waiting", "parked", "paused", "ended"]
+"""The public word for where a run stands."""
+
 
 class Question(msgspec.Struct, frozen=True, kw_only=True):
     """A question and, once closed, its answer. ``spare``: its asker has gone without it; ``rule``:
@@ -331,7 +334,7 @@ class RunState(msgspec.Struct, frozen=True, kw_only=True):
         )
 
     @property
-    def status(self) -> str:
+    def status(self) -> RunStatus:
         """Return the public word for where the run stands."""
         if self.exit is not None:
             return "ended"

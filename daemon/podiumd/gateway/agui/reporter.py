@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import Any, Final
 
+from podiumd.core.run.state import RunStatus
 from podiumd.gateway.agui.conversation import Conversation, Entered
 from podiumd.gateway.agui.translate import Translator
 from podiumd.runtime.events.feeds import Feed
@@ -15,7 +16,7 @@ from podiumd.wire.runs import Run
 Json = dict[str, Any]
 Tell = Callable[[list[Json]], Awaitable[None]]
 
-STANDING: Final = ("waiting", "paused", "ended")
+STANDING: Final[tuple[RunStatus, ...]] = ("waiting", "paused", "ended")
 """Statuses of a run without more to report for now."""
 
 STOPPING: Final = "The daemon stops. Send the same once more when it is back: nothing is lost."
