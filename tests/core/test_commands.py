@@ -13,7 +13,7 @@ def test_every_command_has_the_time_it_was_given_at() -> None:
 
 
 def test_a_refusal_has_words_for_people_and_data_for_programs() -> None:
-    refused = c.CommandRefused("closed", "It was already answered.", id="q-1", by="phone")
+    refused = c.CommandRefused("It was already answered.", c.QuestionOver("q-1", "phone"))
 
     assert str(refused) == refused.message == "It was already answered."
-    assert (refused.kind, refused.data) == ("closed", {"id": "q-1", "by": "phone"})
+    assert refused.why == c.QuestionOver(id="q-1", by="phone")

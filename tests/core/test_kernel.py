@@ -31,7 +31,7 @@ def test_as_many_messages_wait_as_may_and_one_more_is_refused() -> None:
         play.do(c.Steer, uuid=f"s{number}", text="Mind it.")
     with pytest.raises(CommandRefused, match="256 messages wait") as refused:
         play.do(c.Steer, uuid="one-more", text="Mind it.")
-    assert refused.value.kind == "full" and len(play.state.steers) == MOST_WAITING
+    assert refused.value.why == c.NoRoom() and len(play.state.steers) == MOST_WAITING
     play.do(c.ReportEffectEnd, effect="steer:s7", state="delivered")
 
     assert play.do(c.Steer, uuid="one-more", text="Mind it.") == ["steer.intended"]
@@ -47,13 +47,13 @@ def test_an_approval_is_a_question_and_its_answer_waits_for_the_agent() -> None:
     question = play.question
     assert (question.kind, question.text) == ("approval", "May the agent use Bash? ls")
     assert [choice for choice, _ in question.choices] == ["allow", "deny", "always-like", "always"]
-    assert play.state.status == "waiting"
+    assert play.stands("waiting")
     assert play.answer("allow", note="once", by="cli") == ["question.closed"]
     assert [q.question_id for q in play.state.undelivered_answers] == [question.question_id]
     assert play.delivered(question) == ["effect.ended"]
     assert play.state.undelivered_answers == ()
     assert play.delivered(question) == []
-    assert play.state.status == "running"
+    assert play.stands("running")
 
 
 @pytest.mark.parametrize(
@@ -127,10 +127,7 @@ def test_an_approval_whose_process_is_gone_is_superseded() -> None:
     assert play.state.questions[question.question_id].closed == "superseded"
     with pytest.raises(CommandRefused) as refused:
         play.do(c.Answer, question_id=question.question_id, answer="allow")
-    assert (refused.value.kind, refused.value.data) == (
-        "closed",
-        {"id": question.question_id, "by": None},
-    )
+    assert refused.value.why == c.QuestionOver(question.question_id, by=None)
 
 
 def test_an_approval_that_the_agent_takes_back_is_superseded() -> None:
@@ -191,7 +188,7 @@ def test_an_unattended_run_that_is_being_interrupted_is_left_to_pause() -> None:
 
     assert play.approve() == ["question.opened"]
     play.over("interrupted")
-    assert play.state.status == "paused"
+    assert play.stands("paused")
 
 
 # The agent's own questions.
@@ -232,7 +229,7 @@ def test_the_agents_own_question_takes_a_text_but_not_a_blank_one() -> None:
 
     with pytest.raises(CommandRefused, match=r"expected one of: Red, a text\.") as refused:
         play.answer("  ")
-    assert (refused.value.kind, refused.value.data) == ("invalid", {"parameter": "answer"})
+    assert refused.value.why == c.WrongValue("answer")
     assert play.answer("Blue") == ["question.closed"]
 
 
@@ -280,7 +277,7 @@ def test_a_wrong_answer_names_the_right_ones_and_leaves_the_question_open() -> N
         CommandRefused, match=r"^'maybe' is no answer to this question; expected one of: yes, no\.$"
     ):
         play.answer("maybe")
-    assert play.state.status == "waiting"
+    assert play.stands("waiting")
 
 
 def test_the_second_answer_is_refused_and_names_who_gave_the_first() -> None:
@@ -290,13 +287,13 @@ def test_the_second_answer_is_refused_and_names_who_gave_the_first() -> None:
 
     with pytest.raises(CommandRefused, match="already answered") as refused:
         play.do(c.Answer, question_id=question, answer="no")
-    assert (refused.value.kind, refused.value.data["by"]) == ("closed", "phone")
+    assert refused.value.why == c.QuestionOver(question, by="phone")
 
 
 def test_an_answer_to_no_question_is_refused() -> None:
     with pytest.raises(CommandRefused, match="no such question") as refused:
         gated().do(c.Answer, question_id="q-0", answer="yes")
-    assert refused.value.kind == "unknown"
+    assert refused.value.why == c.UnknownQuestion("q-0")
 
 
 def test_a_question_that_outlives_its_run_is_expired() -> None:

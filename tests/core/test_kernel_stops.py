@@ -25,9 +25,9 @@ def test_a_pause_in_a_turn_takes_hold_at_its_end() -> None:
 
     assert play.do(c.Pause) == ["stop.intended"]
     assert play.do(c.Pause) == []
-    assert play.state.status == "running" and not play.state.stopping
+    assert play.stands("running") and not play.state.stopping
     assert play.say("complete") == ["turn.ended", "outcome.parsed", "edge.taken", "run.paused"]
-    assert play.state.status == "paused"
+    assert play.stands("paused")
     assert play.do(c.Proceed) == []
     assert play.do(c.Resume) == ["run.resumed"]
     assert play.begin().turn.step == "review"
@@ -39,7 +39,7 @@ def test_a_pause_between_turns_takes_hold_at_once() -> None:
 
     assert play.do(c.Pause) == ["run.paused"]
     assert play.do(c.Pause) == []
-    assert play.state.status == "paused"
+    assert play.stands("paused")
 
 
 def test_a_pause_that_has_not_taken_hold_is_taken_back() -> None:
@@ -48,7 +48,7 @@ def test_a_pause_that_has_not_taken_hold_is_taken_back() -> None:
 
     assert play.do(c.Resume) == ["run.resumed"]
     play.say("complete")
-    assert play.state.status == "running"
+    assert play.stands("running")
 
 
 def test_resuming_a_run_that_goes_on_changes_nothing() -> None:
@@ -62,19 +62,19 @@ def test_resuming_a_run_that_goes_on_changes_nothing() -> None:
 def test_a_queued_run_that_is_paused_and_resumed_is_queued_again() -> None:
     play = Play(a_recipe())
 
-    assert play.state.status == "queued"
+    assert play.stands("queued")
     play.do(c.Pause)
-    assert play.state.status == "paused"
+    assert play.stands("paused")
     play.do(c.Resume)
-    assert play.state.status == "queued"
+    assert play.stands("queued")
 
 
 def test_a_pause_waits_for_no_answer_and_an_answer_for_no_resume() -> None:
     play = gated()
     play.do(c.Pause)
-    assert play.state.status == "waiting"
+    assert play.stands("waiting")
     play.answer("yes")
-    assert play.state.status == "paused"
+    assert play.stands("paused")
     play.do(c.Resume)
     assert play.begin().turn.step == "work"
 
@@ -84,7 +84,7 @@ def test_a_pause_lets_the_check_that_runs_end() -> None:
     play.say("complete")
 
     assert play.do(c.Pause) == ["stop.intended"]
-    assert play.state.status == "running"
+    assert play.stands("running")
     assert play.check() == ["check.ended", "run.paused"]
     assert not play.state.ready
 
@@ -104,7 +104,7 @@ def test_an_interrupted_check_pauses_once_it_lives_no_more_and_runs_again() -> N
     play.say("complete")
 
     assert play.do(c.Interrupt) == ["stop.intended"]
-    assert play.state.stopping and play.state.status == "running"
+    assert play.state.stopping and play.stands("running")
     assert play.do(c.ReportWorkStopped) == ["run.paused"]
     assert play.last(f.RunPaused).why == "interrupted"
     play.do(c.Resume)
@@ -294,10 +294,7 @@ def test_what_a_person_wants_of_a_run_that_is_over_is_refused(
 
     with pytest.raises(CommandRefused, match="has ended: changes-committed") as refused:
         play.do(make, **fields)
-    assert (refused.value.kind, refused.value.data) == (
-        "ended",
-        {"id": "run-1", "by": "changes-committed"},
-    )
+    assert refused.value.why == c.RunOver("run-1", by="changes-committed")
 
 
 def test_what_comes_in_after_the_end_is_dropped() -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 from contextlib import AbstractAsyncContextManager, AbstractContextManager, suppress
-from typing import Any
+from typing import Any, assert_never
 
 import msgspec
 import trio
@@ -445,10 +445,14 @@ class Service:
 
 
 def _refusal(refused: c.CommandRefused) -> PodiumError:
-    if refused.kind == "invalid":
-        return InvalidParameter(refused.data["parameter"], refused.message)
-    if refused.kind == "unknown":
-        return NotFound("question", refused.data["id"])
-    if refused.kind == "full":
-        return Overloaded(refused.message, AGAIN_MS)
-    return AlreadyEnded(refused.message, **refused.data)
+    match refused.why:
+        case c.WrongValue(parameter):
+            return InvalidParameter(parameter, refused.message)
+        case c.UnknownQuestion(question_id):
+            return NotFound("question", question_id)
+        case c.NoRoom():
+            return Overloaded(refused.message, AGAIN_MS)
+        case c.RunOver(id, by) | c.QuestionOver(id, by):
+            return AlreadyEnded(refused.message, id=id, by=by)
+        case _:
+            assert_never(refused.why)

@@ -65,7 +65,7 @@ def say(d: Decision, command: c.Say) -> None:
     if command.uuid in state.heard:
         return
     if not text.strip():
-        raise c.CommandRefused("invalid", "There is nothing in this message.", parameter="text")
+        raise c.CommandRefused("There is nothing in this message.", c.WrongValue("text"))
     decision.require_room(state)
     for question in state.open_questions:
         if question.ends_turn:

@@ -152,9 +152,8 @@ def refused_as_ended(state: RunState) -> c.CommandRefused:
     """Return the refusal of a person's command to a run that is over."""
     assert state.exit is not None
     reason = state.exit.reason
-    return c.CommandRefused(
-        "ended", f"The run has ended: {reason}.", id=state.start.run_id, by=reason
-    )
+    over = c.RunOver(id=state.start.run_id, by=reason)
+    return c.CommandRefused(f"The run has ended: {reason}.", over)
 
 
 def checked_answer(state: RunState, command: c.Answer) -> tuple[Question, str]:
@@ -165,21 +164,17 @@ def checked_answer(state: RunState, command: c.Answer) -> tuple[Question, str]:
     """
     question = state.questions.get(command.question_id)
     if question is None:
-        raise c.CommandRefused("unknown", "There is no such question.", id=command.question_id)
+        unknown = c.UnknownQuestion(command.question_id)
+        raise c.CommandRefused("There is no such question.", unknown)
     if question.closed is not None:
-        raise c.CommandRefused(
-            "closed",
-            f"The question was already {question.closed}.",
-            id=question.question_id,
-            by=question.by,
-        )
+        over = c.QuestionOver(id=question.question_id, by=question.by)
+        raise c.CommandRefused(f"The question was already {question.closed}.", over)
     answer = questions.checked(question, command.answer)
     if answer is None:
         raise c.CommandRefused(
-            "invalid",
             f"'{command.answer[:80]}' is no answer to this question; expected one of: "
             f"{', '.join(questions.expected(question))}.",
-            parameter="answer",
+            c.WrongValue("answer"),
         )
     return question, answer
 
@@ -208,7 +203,7 @@ def require_room(state: RunState) -> None:
     """
     if len(state.steers) >= MOST_WAITING:
         words = f"{MOST_WAITING} messages wait for the agent already: this one was not taken."
-        raise c.CommandRefused("full", f"{words} Try again when it has read some.")
+        raise c.CommandRefused(f"{words} Try again when it has read some.", c.NoRoom())
 
 
 def pause(d: Decision) -> None:

@@ -292,21 +292,46 @@ AnyCommand = (
 )
 
 
+class RunOver(msgspec.Struct, frozen=True):
+    """The run ``id`` has ended; ``by`` is the reason of its exit."""
+
+    id: str
+    by: str
+
+
+class QuestionOver(msgspec.Struct, frozen=True):
+    """The question ``id`` is closed; ``by`` names who answered it."""
+
+    id: str
+    by: str | None
+
+
+class UnknownQuestion(msgspec.Struct, frozen=True):
+    """The run has no question ``id``."""
+
+    id: str
+
+
+class WrongValue(msgspec.Struct, frozen=True):
+    """The value of ``parameter`` is impossible."""
+
+    parameter: str
+
+
+class NoRoom(msgspec.Struct, frozen=True):
+    """The command would have to wait, and too much does already."""
+
+
+Why = RunOver | QuestionOver | UnknownQuestion | WrongValue | NoRoom
+
+
 class CommandRefused(Exception):
     """The command does not fit the run as it is; nothing was decided.
 
-    ``kind``: ``ended`` (the run is over), ``closed`` (the question is), ``unknown`` (no such
-    question), ``invalid`` (an impossible value) or ``full`` (it would have to wait, and too much
-    does). ``data`` is for programs.
+    ``message`` is for people, ``why`` for programs.
     """
 
-    def __init__(
-        self,
-        kind: Literal["ended", "closed", "unknown", "invalid", "full"],
-        message: str,
-        **data: Any,
-    ) -> None:
+    def __init__(self, message: str, why: Why) -> None:
         super().__init__(message)
-        self.kind = kind
         self.message = message
-        self.data = data
+        self.why = why

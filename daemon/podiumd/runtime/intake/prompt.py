@@ -155,7 +155,7 @@ class Prompting:
         try:
             return Sent(await conversation_input.say(owner, text, name, token), None, name)
         except c.CommandRefused as refused:
-            if refused.kind != "ended":
+            if not isinstance(refused.why, c.RunOver):
                 raise
         await owner.done.wait()
         return None
