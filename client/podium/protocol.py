@@ -322,6 +322,7 @@ class HistoryPlace(TypedDict):
     number: int
     restart: int
     steps: list[str]
+    visit: NotRequired[VisitHead]
 
 
 class Hook(TypedDict):
@@ -1236,6 +1237,24 @@ class VisitFault(TypedDict):
     error: str
     message: str
     excerpt: str
+
+
+class VisitHead(TypedDict):
+    number: int
+    restart: int
+    step: str
+    visit: int
+    session_id: str
+    began_at: str
+    ended_at: str | None
+    outcome: str | None
+    source: str | None
+    repaired: bool
+    attempts: int
+    description: str | None
+    to: str | None
+    exit: str | None
+    returned: bool
 
 
 class VisitNote(TypedDict):

@@ -6,10 +6,11 @@ from typing import Any
 
 import pytest
 
-from podium.render.history import as_json
+from podium.render.history import History, Visits, as_json
 from podium.render.run_words import advice, answered
+from podium.rpc import follow
 from tests.client import journeys
-from tests.client.histories import told
+from tests.client.histories import page_of, told
 from tests.client.journeys import Journey, stamp
 
 
@@ -113,3 +114,49 @@ def test_texts_that_no_prompt_carried_are_not_kept_quiet() -> None:
     journey.events[-1]["data"]["undelivered"] = ["use\ntabs"]
 
     assert advice(journey.run(), told(journey.events)) == ["Not delivered: use tabs"]
+
+
+def in_parts() -> tuple[Any, list[Any]]:
+    """A history in one page, and in pages of which the second begins within its visit."""
+    whole = page_of(Journey().enter("talk").turn(2).turn(3).leave("complete").over().events)
+    (visit,) = whole["visits"]
+    head = {name: value for name, value in visit.items() if not isinstance(value, list)}
+    open_head = head | {"outcome": None, "ended_at": None, "to": None, "exit": None}
+    lists: dict[str, list[Any]] = {
+        name: [] for name, value in visit.items() if isinstance(value, list)
+    }
+    first, second = ({**lists, "turns": [turn]} for turn in visit["turns"])
+    first |= open_head | {"work_seconds": 2.0, "cost_usd": 0.0}
+    second |= head | {"work_seconds": 3.0, "cost_usd": visit["cost_usd"]}
+    within = {**whole["next"], "seq": 5, "visit": open_head}
+    return whole, [
+        {**whole, "visits": [first], "next": within, "complete": False},
+        {**whole, "started": None, "visits": [second]},
+    ]
+
+
+def test_a_visit_that_came_in_parts_is_one() -> None:
+    whole, pages = in_parts()
+    assert History(pages).steps == History([whole]).steps
+
+
+def test_who_follows_is_told_of_a_visit_in_parts_once_and_whole(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Also where it was looked at while it went on, and more came to it once it was over."""
+    whole, (first, second) = in_parts()
+    goes_on = {**second, "visits": [], "next": first["next"]}
+    late = {**second, "visits": [{**second["visits"][0], "turns": [], "work_seconds": 0.0}]}
+    asked: list[Any] = []
+    answers = [first, goes_on, second, late, late]
+
+    def certain(_method: str, params: Any) -> Any:
+        asked.append(params["after"])
+        return answers.pop(0)
+
+    monkeypatch.setattr(follow, "certain", certain)
+    visits = Visits("run-1")
+    assert visits.next() is None
+    assert visits.next() == whole["visits"][0]
+    assert list(visits.rest()) == []
+    assert asked == [None, first["next"], first["next"], second["next"], second["next"]]

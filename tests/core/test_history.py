@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 import pytest
+from msgspec import UNSET
 from msgspec.structs import replace
 
 from podiumd.core.recipe.model import RESTART
@@ -321,15 +323,37 @@ def pages(facts: list[f.AnyFact]) -> list[Visit]:
     place: HistoryPlace | None = None
     while True:
         after = place.seq if place else 0
-        history = History(place)
+        history = History(wire(place))
         for seq, fact in enumerate(facts[after:], after + 1):
             if history.may_end_before(fact):
+                history.end_before(fact, stamp(seq))
                 break
             history.add(seq, stamp(seq), fact)
         else:
             return [*found, *history.visits]
         assert history.place.seq > after
         found, place = [*found, *history.visits], history.place
+
+
+def wire(place: HistoryPlace | None) -> HistoryPlace | None:
+    """The place as a client gives it back."""
+    return place and msgspec.json.decode(msgspec.json.encode(place), type=HistoryPlace)
+
+
+LISTS = ("turns", "commands", "questions", "stills", "notes")
+
+
+def joined(parts: list[Visit]) -> list[Visit]:
+    """The visits of which these are the parts, in their order."""
+    found: list[Visit] = []
+    for part in parts:
+        if found and found[-1].number == part.number:
+            before = found.pop()
+            lists = {name: [*getattr(before, name), *getattr(part, name)] for name in LISTS}
+            found.append(replace(part, **lists))
+        else:
+            found.append(part)
+    return found
 
 
 def test_pages_tell_what_all_of_it_in_one_tells() -> None:
@@ -344,7 +368,71 @@ def test_pages_tell_what_all_of_it_in_one_tells() -> None:
         whole.add(seq, stamp(seq), fact)
 
     assert len(whole.visits) == 5
-    assert plain(pages(facts)) == plain(whole.visits)
+    assert plain(joined(pages(facts))) == plain(whole.visits)
+
+
+def a_conversation(turns: int) -> list[f.AnyFact]:
+    """A visit of so many turns, of which the end of one is not stored, and its edge."""
+    facts: list[f.AnyFact] = [entered("talk")]
+    for number in range(turns):
+        facts.append(prompt(f"t{number}"))
+        facts += [] if number == 1 else [reply(f"t{number}"), *[ask(f"q{number}")] * (number == 2)]
+        facts += [answered("q2")] * (number == 2)
+    return [*facts, edge("end")]
+
+
+def test_a_visit_of_many_turns_comes_in_parts_that_are_the_whole_of_it() -> None:
+    facts = [*a_conversation(6), entered("end", 2), edge(RESTART), *a_conversation(3), over()]
+    whole = History()
+    for seq, fact in enumerate(facts, 1):
+        whole.add(seq, stamp(seq), fact)
+    parts = pages(facts)
+
+    assert len(parts) == 6 + 1 + 3
+    assert plain(joined(parts)) == plain(whole.visits)
+    assert [part.work_seconds for part in parts if part.step == "talk"].count(0.0) == 2
+    assert sum(part.work_seconds for part in parts) == sum(one.work_seconds for one in whole.visits)
+
+
+def test_a_page_does_not_end_while_something_is_open_but_anyhow() -> None:
+    history = Day(entered(), prompt(), ask()).history
+    assert not history.may_end_before(prompt("b"))
+    assert history.may_end_before(prompt("b"), anyhow=True)
+    assert not history.may_end_before(over(), anyhow=True)
+
+    place = history.place
+    history.end_before(over(), stamp(9))
+    assert history.place == place
+
+
+@pytest.mark.parametrize(
+    ("late", "noted"),
+    [
+        ([some(f.LimitHit)], "notes"),
+        ([ask(), answered()], "questions"),
+        ([f.RunPaused()], "stills"),
+        ([some(f.ProgressStalled)], "notes"),
+    ],
+    ids=["a limit", "a question", "a pause", "no progress"],
+)
+def test_what_comes_to_a_visit_that_was_told_is_told_where_no_other_begins(
+    late: list[f.AnyFact], noted: str
+) -> None:
+    """A page that was asked for while the run went on, and the last one."""
+    first = Day(entered(), edge("fix"))
+    rest = Day(*late, over(), history=History(wire(first.history.place)))
+
+    (part,) = rest.visits
+    assert (part.number, part.outcome, part.to) == (1, first.visit.outcome, "fix")
+    assert [name for name in LISTS if getattr(part, name)] == [noted]
+    assert rest.history.place.visit is UNSET
+
+
+def test_a_visit_that_begins_takes_what_came_before_it() -> None:
+    first = Day(entered(), edge("fix"))
+    rest = Day(some(f.LimitHit), entered("fix", 2), history=History(wire(first.history.place)))
+    assert [(one.number, len(one.notes)) for one in rest.visits] == [(2, 1)]
+    assert rest.history.place == HistoryPlace(2, 1, 0, ("fix",))
 
 
 def test_a_page_of_what_comes_after_the_last_visit_tells_of_none() -> None:

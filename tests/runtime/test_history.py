@@ -8,8 +8,11 @@ from typing import Any
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
+from podiumd.core.reply.report import TurnReport
 from podiumd.core.run import facts as f
+from podiumd.core.run.history import HistoryPlace
 from podiumd.runtime.errors import NotFound
 from podiumd.runtime.events import history
 from podiumd.runtime.run_rows import row_of
@@ -87,6 +90,52 @@ async def test_pages_of_a_long_run_are_bounded_and_tell_it_whole(
     assert len(pages) > 20
     assert max(len(msgspec.json.encode(page)) for page in pages[1:]) < 8 * PAGE
     assert [page["started"] is None for page in pages] == [False, *[True] * (len(pages) - 1)]
+
+
+async def store_turns(daemon: Daemon, run_id: str, count: int) -> None:
+    """Make so many more turns within the visit that the run is in."""
+    state = daemon.actor(run_id).state
+    assert state.turn is not None
+    facts: list[f.AnyFact] = []
+    for number in range(count):
+        name = f"turn-{number}"
+        report = TurnReport(kind="done")
+        facts += [
+            replace(state.turn.intent, turn_id=name),
+            f.TurnEnded(turn_id=name, report=report, text="words " * 20, seconds=1.0, cost_usd=0.0),
+        ]
+    new = [
+        NewFact(f.type_of(fact), 1, state.started_at, state.session_id, f.encode(fact))
+        for fact in facts
+    ]
+    await daemon.store.append(row_of(state), new)
+
+
+async def test_one_visit_of_many_turns_comes_in_bounded_pages(
+    machine: Machine, one: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As a conversation is, and also as long as it goes on: the last page is read once more."""
+    async with running(machine) as daemon:
+        run_id = await daemon.start(one)
+        await daemon.turn()
+        await store_turns(daemon, run_id, 200)
+        (whole,) = await walked(daemon, run_id)
+        monkeypatch.setattr(history, "PAGE_BYTES", PAGE)
+        pages = await walked(daemon, run_id)
+        again = await daemon.service.run_history(run_id, history_place(pages[-1]["next"]))
+
+    parts = [visit for page in pages for visit in page["visits"]]
+    (visit,) = whole["visits"]
+    assert len(pages) > 20 and {part["number"] for part in parts} == {1}
+    assert max(len(msgspec.json.encode(page)) for page in pages) < 4 * PAGE
+    assert [turn for part in parts for turn in part["turns"]] == visit["turns"]
+    assert sum(part["work_seconds"] for part in parts) == visit["work_seconds"] == 200.0
+    assert plain(again.visits) == pages[-1]["visits"]
+
+
+def history_place(place: Any) -> HistoryPlace:
+    """A place as a client gives it back."""
+    return msgspec.convert(place, HistoryPlace)
 
 
 async def test_what_cannot_be_read_is_left_out(machine: Machine, one: str) -> None:

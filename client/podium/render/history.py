@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from podium import text
@@ -28,6 +28,10 @@ RESTART = "@restart"
 STALLED = "no progress"
 """The kind of note that a visit has which ended as an earlier one did."""
 
+LISTS = ("turns", "commands", "questions", "stills", "notes")
+SUMS = ("work_seconds", "waited_seconds", "still_seconds", "cost_usd")
+"""What of a visit is put together where a page has ended within it."""
+
 KINDS = {
     "message.received": "message",
     "steer.intended": "steer",
@@ -46,7 +50,7 @@ class History:
 
     def __init__(self, pages: list[RunHistory]) -> None:
         self.start: Json = dict(pages[0]["started"] or {})
-        self.steps = [visit for page in pages for visit in page["visits"]]
+        self.steps = joined(visit for page in pages for visit in page["visits"])
         self.undelivered = pages[-1]["undelivered"]
         self.until = text.epoch(pages[-1]["until"]) or 0.0
 
@@ -54,6 +58,20 @@ class History:
     def questions(self) -> list[Json]:
         """List every question of the run in order, with ``closed_at``."""
         return [question(asked) for step in self.steps for asked in step["questions"]]
+
+
+def joined(parts: Iterable[WholeVisit]) -> list[WholeVisit]:
+    """Put together the visits that pages have told in parts: a part has the number of the one
+    before it."""
+    visits: list[Any] = []
+    for part in parts:
+        told: Json = dict(part)
+        if visits and visits[-1]["number"] == part["number"]:
+            before = visits.pop()
+            told |= {name: [*before[name], *told[name]] for name in LISTS}
+            told |= {name: before[name] + told[name] for name in SUMS}
+        visits.append(told)
+    return visits
 
 
 def history(connection: Connection, run_id: str) -> History:
@@ -81,25 +99,38 @@ class Visits:
     def __init__(self, run_id: str) -> None:
         self._run_id = run_id
         self._after: HistoryPlace | None = None
+        self._begun: list[WholeVisit] = []  # the parts of a visit that are behind ``_after``
         self._over: deque[WholeVisit] = deque()
+        self._told = 0
 
     def next(self) -> WholeVisit | None:
         """Return the next visit that an edge has ended."""
         if not self._over:
-            self._over.extend(one for one in self._page() if one["outcome"] is not None)
-        return self._over.popleft() if self._over else None
+            self._over.extend(one for one in self._rest() if one["outcome"] is not None)
+        if not self._over:
+            return None
+        self._told = self._over[0]["number"]
+        return self._over.popleft()
 
     def rest(self) -> Iterator[WholeVisit]:
         """Return those that are left, with the one that the run has ended in."""
         while (visit := self.next()) is not None:
             yield visit
-        yield from self._page()
+        yield from self._rest()
 
-    def _page(self) -> list[WholeVisit]:
-        asked = {"run_id": self._run_id, "after": self._after}
-        page: RunHistory = follow.certain("runs.history", asked)
-        self._after = page["next"]
-        return page["visits"]
+    def _rest(self) -> list[WholeVisit]:
+        """Read the visits that are not told yet, with the one that goes on."""
+        found, complete = list(self._begun), False
+        while not complete:
+            asked = {"run_id": self._run_id, "after": self._after}
+            page: RunHistory = follow.certain("runs.history", asked)
+            found, complete = joined([*found, *page["visits"]]), page["complete"]
+            if page["next"] != self._after:
+                within = page["next"].get("visit")
+                goes_on = within is not None and within["ended_at"] is None
+                self._begun = found[-1:] if goes_on else []
+            self._after = page["next"]
+        return [visit for visit in found if visit["number"] > self._told]
 
 
 def as_json(history: History) -> list[Json]:

@@ -12,10 +12,13 @@ from datetime import datetime, timedelta
 from typing import Annotated, Final, Literal, assert_never
 
 import msgspec
+from msgspec import UNSET, UnsetType
+from msgspec.structs import asdict
 
 from podiumd.core.recipe.served_tools import OWN_TOOLS
 from podiumd.core.run import facts as f
 from podiumd.core.run import native_loop_facts as lf
+from podiumd.core.structs import replace
 from podiumd.core.times import wire_time
 
 PROMPT: Final = "prompt"
@@ -129,9 +132,10 @@ class Note(msgspec.Struct):
     fact: Noted
 
 
-class VisitFields(msgspec.Struct, kw_only=True):
-    """One visit of a step. ``number`` counts the visits of the run, ``restart`` its restarts;
-    ``outcome`` is ``None`` until an edge is taken; ``returned``: that leads to an earlier step."""
+class VisitHead(msgspec.Struct, kw_only=True):
+    """A visit of a step without what happened in it. ``number`` counts the visits of the run,
+    ``restart`` its restarts; ``outcome`` is ``None`` until an edge is taken; ``returned``: that
+    leads to an earlier step."""
 
     number: int = 0
     restart: int = 0
@@ -148,6 +152,11 @@ class VisitFields(msgspec.Struct, kw_only=True):
     to: str | None = None
     exit: str | None = None
     returned: bool = False
+
+
+class VisitFields(VisitHead, kw_only=True):
+    """A visit of a step, or what of it comes after the page before, with its work."""
+
     turns: list[VisitTurn] = []
     commands: list[VisitCommand] = []
 
@@ -184,19 +193,22 @@ Count = Annotated[int, msgspec.Meta(ge=0, le=2**53)]
 
 class HistoryPlace(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The end of a page of a history: behind fact ``seq``, after so many visits and restarts;
-    ``steps`` are those that were entered since the last restart."""
+    ``steps`` are those that were entered since the last restart. ``visit`` is the one that the
+    page ends within or behind, where more may come to it."""
 
     seq: Count = 0
     number: Count = 0
     restart: Count = 0
     steps: tuple[str, ...] = ()
+    visit: VisitHead | UnsetType = UNSET
 
 
 class History:
     """The visits of a run, or a page of them: facts are added in their order.
 
-    ``visits`` are those so far. ``place`` is behind the last of them that is over: a page that
-    begins there goes on from this one.
+    ``visits`` are those so far; the first may be the rest of one that the page before has begun.
+    ``place`` is behind the last of them that is over, or where ``end_before`` has put it: a page
+    that begins there goes on from this one.
     """
 
     def __init__(self, after: HistoryPlace | None = None) -> None:
@@ -208,23 +220,43 @@ class History:
         self._number, self._restarts = self.place.number, self.place.restart
         self._known = dict.fromkeys(self.place.steps)
         self._first = self.place.number == 0
+        self._seq = self.place.seq
         self._open: Visit | None = None
+        self._before: Visit | None = None  # told by an earlier page
+        if isinstance(self.place.visit, VisitHead):
+            self._before = Visit(**asdict(self.place.visit))
+            if self._before.ended_at is None:
+                self._open = self._latest()
         self._coming = Visit()
         self._asked: dict[str, Asked] = {}
         self._heard: dict[str, Note] = {}
         self._still: VisitStill | None = None
 
-    def may_end_before(self, fact: f.AnyFact) -> bool:
-        """Tell whether a page may end before a fact, which begins another visit: nothing of those
-        before is open."""
-        left_open = self._still is not None or any(
-            one.closed is None for one in self._asked.values()
-        )
-        over = bool(self.visits) and self._open is None and not left_open
-        return over and isinstance(fact, f.StepEntered)
+    def may_end_before(self, fact: f.AnyFact, *, anyhow: bool = False) -> bool:
+        """Tell whether a page may end before a fact, which begins another visit or turn: nothing
+        of what is before is open. ``anyhow``: what is open may never close, a fact may be lost."""
+        if isinstance(fact, f.StepEntered):
+            begins = bool(self.visits) and self._open is None
+        else:
+            has_turns = self._open is not None and bool(self._open.turns)
+            begins = has_turns and isinstance(fact, f.TurnIntended)
+        return begins and (anyhow or not self._is_left_open)
+
+    @property
+    def _is_left_open(self) -> bool:
+        return self._still is not None or any(one.closed is None for one in self._asked.values())
+
+    def end_before(self, fact: f.AnyFact, at: str) -> None:
+        """End the page: the next one begins with what is behind ``place``, and ``fact`` follows."""
+        if self._open is None:
+            self.place = replace(self.place, visit=UNSET)
+        elif isinstance(fact, f.TurnIntended):
+            _lose(self._open, at)
+            self._over(self._seq, self._open)
 
     def add(self, seq: int, at: str, fact: f.AnyFact) -> None:
         """Add the next fact."""
+        self._seq = seq
         if isinstance(fact, Unshown):
             return
         match fact:
@@ -251,9 +283,10 @@ class History:
             case f.EdgeTaken():
                 self._edge_taken(fact, seq, at)
             case f.ProgressStalled():
-                for visit in self.visits[-1:]:  # it comes once the visit is over
+                visit = self._latest()  # it comes once the visit is over
+                if visit is not None:
                     visit.notes.append(Note(at, fact))
-                    self._over(seq)
+                    self._over(seq, visit)
             case f.RunPaused(why=why):
                 self._stand(VisitStill("paused", why, at))
             case f.RunParked(until=until):
@@ -286,7 +319,14 @@ class History:
         entered.session_id, entered.began_at = session_id, at
         self.visits.append(entered)
         self._open = entered
+        self.place = replace(self.place, visit=UNSET)
         return entered
+
+    def _latest(self) -> Visit | None:
+        """Return the last visit that has begun; of one that an earlier page told, the rest."""
+        if not self.visits and self._before is not None:
+            self.visits.append(self._before)
+        return self.visits[-1] if self.visits else None
 
     def _turn_intended(self, fact: f.TurnIntended, at: str) -> None:
         visit = self._open
@@ -383,24 +423,27 @@ class History:
         visit.description, visit.to, visit.exit = fact.description, fact.to, fact.exit
         visit.ended_at, visit.returned = at, fact.to in self._known
         self._open = None
-        self._over(seq)
+        self._over(seq, visit)
 
-    def _over(self, seq: int) -> None:
-        """Move on to behind what ends a visit."""
-        self.place = HistoryPlace(seq, self._number, self._restarts, tuple(self._known))
+    def _over(self, seq: int, visit: Visit) -> None:
+        """Move on to behind what ends a visit, or a page within it."""
+        head = VisitHead(**{name: getattr(visit, name) for name in VisitHead.__struct_fields__})
+        self.place = HistoryPlace(seq, self._number, self._restarts, tuple(self._known), head)
 
     def _run_ended(self, fact: f.RunEnded, at: str) -> None:
         self._go_on(at)
         self.ended_at, self.undelivered = at, fact.undelivered
         coming = self._coming
-        if self.visits:  # what was for a visit that never came belongs to the last one
-            last = self.visits[-1]
-            last.questions += coming.questions
-            last.notes += coming.notes
-            last.stills += coming.stills
-        elif self._first and (coming.questions or coming.notes or coming.stills):
-            self._number += 1
-            self._enter(BEFORE, 1, "", at)
+        if coming.questions or coming.notes or coming.stills:
+            last = self._latest()
+            if last is not None:  # what was for a visit that never came belongs to the last one
+                last.questions += coming.questions
+                last.notes += coming.notes
+                last.stills += coming.stills
+            elif self._first:
+                self._number += 1
+                self._enter(BEFORE, 1, "", at)
+        self.place = replace(self.place, visit=UNSET)
         if self._open is not None:
             _lose(self._open, at)
             self._open.ended_at, self._open = at, None

@@ -13,14 +13,18 @@ from podiumd.wire.event import data_of
 from podiumd.wire.runs import RunHistory
 
 PAGE_BYTES: Final = 1024 * 1024
-"""Of the facts of a page: with so many it ends where its last visit does."""
+"""Of the facts of a page: with so many it ends where a visit or a turn begins."""
+
+MOST_PAGES: Final = 4
+"""How many times that it may grow while something is left open."""
 
 
 async def read_history(
     store: Store, run_id: str, after: HistoryPlace | None, now: str
 ) -> RunHistory:
     """Return the visits of a run after a page that ended at this place, told up to ``now`` while
-    it goes on. Facts that cannot be read are passed over."""
+    it goes on. The first may be the rest of the page's last. Facts that cannot be read are passed
+    over."""
     history = History(after)
     started, size, at = None, 0, history.place.seq
     complete = full = False
@@ -29,8 +33,10 @@ async def read_history(
         complete = not page
         for row in page:
             fact = f.decode(bytes(row.data))
-            full = size >= PAGE_BYTES and history.may_end_before(fact)
+            anyhow = size >= MOST_PAGES * PAGE_BYTES
+            full = size >= PAGE_BYTES and history.may_end_before(fact, anyhow=anyhow)
             if full:
+                history.end_before(fact, row.at)
                 break
             started = fact if isinstance(fact, f.RunStarted) else started
             history.add(row.seq, row.at, fact)
