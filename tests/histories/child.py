@@ -23,7 +23,7 @@ from podiumd.observe import logs
 from podiumd.sessions.index.database import Index
 from podiumd.sessions.index.follower import Follower
 from podiumd.sessions.index.tree import Root
-from podiumd.sessions.log.feed import LogLost
+from podiumd.sessions.log.open_log import LogLost
 from podiumd.sessions.transcripts import (
     Transcripts,
     UnknownSession,
@@ -202,7 +202,7 @@ class Service:
                         command["session"], command["after"], command["limit"]
                     )
                     self._stored.check(command["session"], page.messages)
-                    return {"result": page.answer()}
+                    return {"result": page}
                 case _:
                     await self._unsubscribe(command["name"])
                     return {"result": {}}

@@ -8,8 +8,8 @@ from typing import Any, Final
 
 from podiumd.formats.session import Entry
 from podiumd.sessions import transcripts
-from podiumd.sessions.log.feed import MessageFeed
 from podiumd.sessions.log.numbered import Log
+from podiumd.sessions.log.open_log import MessageFeed
 from tests.histories import child
 
 

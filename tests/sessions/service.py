@@ -15,8 +15,7 @@ import trio
 from podiumd.sessions.index.table import Row
 from podiumd.sessions.index.tree import Root
 from podiumd.sessions.index.watch import Changes
-from podiumd.sessions.log.feed import MessageFeed
-from podiumd.sessions.log.open_log import OpenLog, Page
+from podiumd.sessions.log.open_log import MessageFeed, OpenLog
 from podiumd.sessions.transcripts import Transcripts, open_transcripts
 from podiumd.store.errors import StoreFailed
 from podiumd.store.records import Ledger
@@ -78,7 +77,9 @@ class Service:
         changes = Changes({str(path) for path in files}, {str(path) for path in directories})
         await self.follower._take(changes)
 
-    async def page(self, after: int | None = None, limit: int = 100, number: int = 1) -> Page:
+    async def page(
+        self, after: int | None = None, limit: int = 100, number: int = 1
+    ) -> MessagesPage:
         return await self.transcripts.messages(session_id(number), after, limit)
 
     async def texts(self, number: int = 1) -> list[str]:
@@ -145,7 +146,7 @@ class Home:
                 yield service
 
 
-Told = Page | MessagesPage | NewMessages
+Told = MessagesPage | NewMessages
 
 
 def told(source: Told) -> list[Json]:

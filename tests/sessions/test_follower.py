@@ -15,9 +15,9 @@ from typing import Any
 import pytest
 import trio
 
-from podiumd.sessions.index import bulk, compare, follower, give_back, sweep_pause, table
+from podiumd.sessions.index import bulk, compare, follower, table
 from podiumd.sessions.index.compare import Changes
-from podiumd.sessions.index.sweep_pause import pause_after
+from podiumd.sessions.index.follower import pause_after
 from podiumd.sessions.index.tree import Root
 from podiumd.sessions.index.watch import TreeWatch
 from podiumd.sessions.log import reading
@@ -33,7 +33,7 @@ from tests.sessions.support import append, line, lines, session_id
 async def test_without_watches_a_sweep_finds_what_changed(
     home: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sweep_pause, "UNWATCHED_SWEEP_SECONDS", 0.01)
+    monkeypatch.setattr(follower, "UNWATCHED_SWEEP_SECONDS", 0.01)
     monkeypatch.setattr(follower, "FOLLOWED_SECONDS", 1000.0)
     home.write(line(1))
     async with home.running() as service, service.following() as feed:
@@ -47,7 +47,7 @@ async def test_without_watches_a_sweep_finds_what_changed(
 async def test_what_is_followed_is_looked_at_though_no_event_comes(
     home: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sweep_pause, "UNWATCHED_SWEEP_SECONDS", 1000.0)
+    monkeypatch.setattr(follower, "UNWATCHED_SWEEP_SECONDS", 1000.0)
     monkeypatch.setattr(follower, "FOLLOWED_SECONDS", 0.01)
     home.write(line(1))
     async with home.running() as service, service.following() as feed:
@@ -332,7 +332,7 @@ def fill(home: Home, sessions: int) -> None:
 async def test_a_look_at_what_is_as_it_was_reads_nothing_lists_once_and_keeps_nothing(
     home: Home, done: Counter[str], monkeypatch: pytest.MonkeyPatch, sessions: int
 ) -> None:
-    monkeypatch.setattr(sweep_pause, "UNWATCHED_SWEEP_SECONDS", 3600.0)
+    monkeypatch.setattr(follower, "UNWATCHED_SWEEP_SECONDS", 3600.0)
     fill(home, sessions)
     directories = 1 + sum(path.is_dir() for path in home.projects.rglob("*"))
     async with home.running() as service:
@@ -348,7 +348,7 @@ async def test_a_look_at_what_is_as_it_was_reads_nothing_lists_once_and_keeps_no
 async def test_an_append_costs_as_much_among_many_sessions_as_among_few(
     tmp_path: Path, done: Counter[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sweep_pause, "UNWATCHED_SWEEP_SECONDS", 3600.0)
+    monkeypatch.setattr(follower, "UNWATCHED_SWEEP_SECONDS", 3600.0)
     costs = []
     for sessions in SIZES:
         home = Home(tmp_path / str(sessions))
@@ -386,6 +386,6 @@ async def test_a_look_gives_back_what_it_took(home: Home, monkeypatch: pytest.Mo
 
 
 def test_another_c_library_is_left_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
-    give_back.give_back()
-    monkeypatch.setattr(give_back, "_TRIM", None)
-    give_back.give_back()
+    follower.give_back()
+    monkeypatch.setattr(follower, "_TRIM", None)
+    follower.give_back()

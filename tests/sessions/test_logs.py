@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 import trio
 
-from podiumd.sessions.index import logs, scan, sweep_pause
+from podiumd.sessions.index import follower, logs
 from podiumd.sessions.index.database import Index
 from podiumd.sessions.log import reading
-from podiumd.sessions.log.feed import LogLost
 from podiumd.sessions.log.numbered import Log
+from podiumd.sessions.log.open_log import LogLost
 from podiumd.store.errors import StoreError, StoreFailed
 from podiumd.store.records import Ledger
 from tests.long import sampled, spread
@@ -197,18 +197,18 @@ async def test_one_who_gives_up_while_a_session_is_opened_leaves_nothing_behind(
 ) -> None:
     home.write(lines(1, 2))
     async with home.running() as service:
-        scope, entries = trio.CancelScope(), scan.entries
+        scope, entries = trio.CancelScope(), logs.read_entries
 
         def slow(*args: Any) -> Any:
             trio.from_thread.run_sync(scope.cancel)
             return entries(*args)
 
-        monkeypatch.setattr(scan, "entries", slow)
+        monkeypatch.setattr(logs, "read_entries", slow)
         with scope:
             await service.page()
         assert scope.cancelled_caught
         assert service.logs.followed == []
-        assert not service.follower._holds.held(session_id())
+        assert not service.follower._mutexes.held(session_id())
         monkeypatch.undo()
         home.write(line(3))
         await service.sweep()
@@ -379,7 +379,7 @@ async def test_no_more_of_a_long_transcript_is_read_for_a_fork_than_of_a_short_o
         counted.append(len(data))
         return data
 
-    monkeypatch.setattr(sweep_pause, "UNWATCHED_SWEEP_SECONDS", 3600.0)
+    monkeypatch.setattr(follower, "UNWATCHED_SWEEP_SECONDS", 3600.0)
     monkeypatch.setattr(reading, "_read", counting)
     sizes, took = {1: 100, 2: 2000}, list[int]()
     for number, size in sizes.items():

@@ -11,8 +11,8 @@ import pytest
 import trio
 
 from podiumd.sessions import transcripts
-from podiumd.sessions.index import logs, scan
-from podiumd.sessions.index.scan import Changed
+from podiumd.sessions.index import logs
+from podiumd.sessions.index.logs import Changed
 from podiumd.sessions.log import messages
 from podiumd.sessions.log.messages import Moved
 from podiumd.sessions.transcripts import StillThere, UnknownSession, Unsettled
@@ -487,7 +487,7 @@ async def test_a_rewrite_in_the_middle_that_leaves_both_ends_is_found_by_its_rea
 
 
 @pytest.mark.parametrize(
-    ("owner", "name", "error"), [(messages, "read", Moved), (scan, "entries", Changed)]
+    ("owner", "name", "error"), [(messages, "read", Moved), (logs, "read_entries", Changed)]
 )
 async def test_a_transcript_that_changes_whenever_it_is_looked_at_is_given_up(
     home: Home,
@@ -515,14 +515,14 @@ async def test_a_session_whose_file_vanishes_while_it_is_opened_is_gone(
     home: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = home.write(line(1))
-    entries = scan.entries
+    entries = logs.read_entries
 
     def vanishing(*args: Any) -> Any:
         path.unlink(missing_ok=True)
         return entries(*args)
 
     async with home.running() as service:
-        monkeypatch.setattr(scan, "entries", vanishing)
+        monkeypatch.setattr(logs, "read_entries", vanishing)
         page = await service.page()
         assert (seqs(page), page.last_seq) == ([], 0)
         assert (await service.row()).gone
@@ -547,7 +547,7 @@ async def test_a_rewrite_that_was_undone_before_it_was_read_loses_nothing(
         await service.sweep()
         aside = path.rename(path.with_name("aside"))
         path.write_bytes(line(9))
-        monkeypatch.setattr(scan, "entries", changed)
+        monkeypatch.setattr(logs, "read_entries", changed)
         await service.sweep()
         monkeypatch.undo()
         aside.rename(path)

@@ -49,7 +49,7 @@ from podiumd.runtime.sessions.lock_listing import all_locks
 from podiumd.runtime.sessions.resolve import Sessions
 from podiumd.runtime.worktrees.diff import run_diff
 from podiumd.sessions.changes import Listener
-from podiumd.sessions.log.feed import MessageFeed
+from podiumd.sessions.log.open_log import MessageFeed
 from podiumd.sessions.transcripts import Transcripts
 from podiumd.store.errors import RunForgotten, StoreError
 from podiumd.wire import views

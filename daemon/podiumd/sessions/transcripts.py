@@ -22,17 +22,16 @@ from podiumd.sessions.index import table
 from podiumd.sessions.index.database import Index
 from podiumd.sessions.index.follower import Follower
 from podiumd.sessions.index.logged_problems import LoggedProblems
-from podiumd.sessions.index.logs import Ledgers, Logs
-from podiumd.sessions.index.scan import Changed
+from podiumd.sessions.index.logs import Changed, Ledgers, Logs
 from podiumd.sessions.index.table import Row
 from podiumd.sessions.index.tree import Root
 from podiumd.sessions.index.watch import watch_trees
 from podiumd.sessions.log import messages
-from podiumd.sessions.log.feed import MessageFeed
 from podiumd.sessions.log.messages import Encoded, Moved
 from podiumd.sessions.log.numbered import Place
-from podiumd.sessions.log.open_log import OpenLog, Page
+from podiumd.sessions.log.open_log import MessageFeed, OpenLog
 from podiumd.store.index import open_index
+from podiumd.wire.sessions import MessagesPage
 
 PAGE_BYTES = 4 * 1024 * 1024
 """Messages in one answer, as JSON; a single larger one still goes."""
@@ -77,7 +76,7 @@ class Transcripts:
 
     def listen(self) -> AbstractContextManager[Listener]:
         """Hear of every session that changes from now on."""
-        return self._follower.news.listen()
+        return self._follower.changes.listen()
 
     async def count(self) -> int:
         """Return how many sessions there are."""
@@ -148,7 +147,7 @@ class Transcripts:
 
     # -- messages ----------------------------------------------------------------------------
 
-    async def messages(self, session_id: str, after: int | None, limit: int) -> Page:
+    async def messages(self, session_id: str, after: int | None, limit: int) -> MessagesPage:
         """Return a page of a session's log: after a ``seq``, or (``None``) the newest messages.
 
         Raises ``UnknownSession``, ``Unsettled``.
@@ -167,14 +166,14 @@ class Transcripts:
         async with self._using(session_id) as opened:
             first = await self.page(opened, after, limit)
             self._follower.someone_follows.set()
-            yield MessageFeed(self, opened, first)
+            yield MessageFeed(self.page, opened, first)
 
     def end_feeds(self) -> None:
         """End every feed: the daemon stops. Requests are still answered."""
         self._logs.close()
 
-    async def page(self, opened: OpenLog, after: int | None, limit: int) -> Page:
-        """See ``Reader``. Raises ``Unsettled``."""
+    async def page(self, opened: OpenLog, after: int | None, limit: int) -> MessagesPage:
+        """Return a page of an open log; see ``messages``. Raises ``Unsettled``."""
         for _ in range(_ATTEMPTS):
             generation, last, gone = opened.generation, opened.last_seq, opened.gone
             seen = opened.state.seen
@@ -190,12 +189,13 @@ class Transcripts:
                 await self._follower.garbled(opened.log.session_id, garbled)
             if opened.generation != generation:
                 continue
-            return Page(
-                session_id=opened.log.session_id,
-                messages=[msgspec.Raw(message.data) for message in found],
+            next_seq = found[-1].seq if found else start
+            return MessagesPage(
+                messages=tuple(msgspec.Raw(message.data) for message in found),
                 first_seq=min(1, last),
                 last_seq=last,
-                next_seq=found[-1].seq if found else start,
+                next_seq=next_seq,
+                complete=next_seq >= last,
                 generation=generation,
                 gone=gone,
                 first_uuid=uuid_of(opened.log.place(1).identity) if last else None,
@@ -283,8 +283,8 @@ async def open_transcripts(
             watch_trees([root.directory for root in roots]) as watch,
             trio.open_nursery() as nursery,
         ):
-            logged = await LoggedProblems.load(index)
-            follower = Follower(roots, by_agent, index, logs, watch, logged)
+            problems = await LoggedProblems.load(index)
+            follower = Follower(roots, by_agent, index, logs, watch, problems)
             nursery.start_soon(follower.run)
             transcripts = Transcripts(index, logs, follower)
             yield transcripts

@@ -268,7 +268,7 @@ async def test_events_that_cannot_be_read_are_read_again_where_it_stopped(
 
 async def test_what_changed_while_no_phone_is_here_is_not_kept(office: Office) -> None:
     """A first index changes every session, and the ids of all of them are much."""
-    (kept,) = office.daemon.transcripts._follower.news._listeners
+    (kept,) = office.daemon.transcripts._follower.changes._listeners
     for known in (True, True, False, False):
         await office.record(str(uuid.uuid4()), record(1))
         await wait_all_tasks_blocked()

@@ -16,7 +16,7 @@ from podiumd.runtime.session_names import Named
 from podiumd.runtime.sessions.resolve import Sessions
 from podiumd.sessions.changes import Listener
 from podiumd.sessions.index.table import Row
-from podiumd.sessions.log.feed import MessageFeed
+from podiumd.sessions.log.open_log import MessageFeed
 from podiumd.sessions.transcripts import StillThere, Transcripts, UnknownSession, Unsettled
 from podiumd.wire.sessions import ActiveRecipe, MessagesPage, Session, SessionsPage
 
@@ -69,8 +69,7 @@ class SessionList:
         """Return a page of messages. Raises ``NotFound``, ``Overloaded``."""
         session_id = await self._sessions.resolve(session_id)
         with _refusals(session_id):
-            page = await self._transcripts.messages(session_id, after_seq, limit)
-        return page.answer()
+            return await self._transcripts.messages(session_id, after_seq, limit)
 
     @asynccontextmanager
     async def follow(

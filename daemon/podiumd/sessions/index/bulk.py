@@ -180,7 +180,7 @@ class BulkReader:
                 with trio.fail_after(self._patience + _bytes(request) / SLOWEST_BYTES):
                     answer = await _ask(process, message)
         except (_Failed, OSError, ValueError, trio.BrokenResourceError, trio.TooSlowError) as error:
-            _complain(error)
+            _log_failure(error)
         finally:
             if process is not None and message is not None and answer is None:
                 process.kill()
@@ -269,11 +269,11 @@ async def _start(command: Sequence[str]) -> trio.Process | None:
             cwd="/",
         )
     except OSError as error:
-        _complain(error)
+        _log_failure(error)
         return None
 
 
-def _complain(error: Exception) -> None:
+def _log_failure(error: Exception) -> None:
     log("Session files are read in the daemon itself", "warning", reason=repr(error))
 
 

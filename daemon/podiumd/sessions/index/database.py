@@ -11,6 +11,7 @@ import trio
 
 P = ParamSpec("P")
 T = TypeVar("T")
+Query = Callable[Concatenate[sqlite3.Connection, P], T]
 
 COMMITS_A_CHECKPOINT, LARGE_COMMIT = 200, 10
 """Small commits between two checkpoints, which wait for the disk and so run in a thread; and for
@@ -34,32 +35,17 @@ class Index:
         self._large = trio.Lock()
         self._commits = 0
 
-    async def ask(
-        self,
-        query: Callable[Concatenate[sqlite3.Connection, P], T],
-        *args: P.args,
-        **kwargs: P.kwargs,
-    ) -> T:
+    async def ask(self, query: Query[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Run a quick query. Raises ``sqlite3.Error``."""
         async with self._lock:
             return query(self._connection, *args, **kwargs)
 
-    async def ask_aside(
-        self,
-        query: Callable[Concatenate[sqlite3.Connection, P], T],
-        *args: P.args,
-        **kwargs: P.kwargs,
-    ) -> T:
+    async def ask_aside(self, query: Query[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Run a query that may take milliseconds, in a thread. Raises ``sqlite3.Error``."""
         async with self._lock:
             return await trio.to_thread.run_sync(lambda: query(self._connection, *args, **kwargs))
 
-    async def write(
-        self,
-        change: Callable[Concatenate[sqlite3.Connection, P], T],
-        *args: P.args,
-        **kwargs: P.kwargs,
-    ) -> T:
+    async def write(self, change: Query[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Run a small change in a transaction. Raises ``sqlite3.Error``; nothing is then stored."""
         async with self._writing, self._lock:
             with _transaction(self._connection):
@@ -67,12 +53,7 @@ class Index:
         await self._checkpoint_after(1)
         return result
 
-    async def write_aside(
-        self,
-        change: Callable[Concatenate[sqlite3.Connection, P], T],
-        *args: P.args,
-        **kwargs: P.kwargs,
-    ) -> T:
+    async def write_aside(self, change: Query[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Run a change of many rows in a transaction, in a thread. Raises as ``write``.
 
         None begins before the checkpoint after the one before it is over.

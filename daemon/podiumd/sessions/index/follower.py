@@ -6,9 +6,11 @@ start, now and then, and whenever the watch may have missed something. Each byte
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Awaitable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, contextmanager
 from time import process_time
+from typing import Any, Final
 
 import trio
 from msgspec.structs import replace
@@ -28,11 +30,8 @@ from podiumd.sessions.index.bulk import (
     unpacked,
 )
 from podiumd.sessions.index.database import Index
-from podiumd.sessions.index.give_back import give_back
 from podiumd.sessions.index.logged_problems import LoggedProblems
-from podiumd.sessions.index.logs import Logs
-from podiumd.sessions.index.scan import Changed
-from podiumd.sessions.index.sweep_pause import pause_after
+from podiumd.sessions.index.logs import Changed, Logs
 from podiumd.sessions.index.table import Row
 from podiumd.sessions.index.tree import Found, Known, Root
 from podiumd.sessions.index.update import Problem, Unreadable, Update, update
@@ -47,6 +46,24 @@ FOLLOWED_SECONDS = 5.0
 QUICK_BYTES = 256 * 1024
 """Growth that is read in the event loop: some tenths of a millisecond."""
 
+SWEEP_SECONDS: Final = 60.0
+"""Between two looks at the whole tree, while everything is watched."""
+
+LONGEST_SECONDS: Final = 900.0
+"""Seconds at most for which a change that the watch missed stays unknown, in a transcript that is
+not followed."""
+
+UNWATCHED_SWEEP_SECONDS = 2.0
+"""Between two looks while something is not watched."""
+
+SHARE: Final = 0.005
+"""Share of one processor, for looking at what the watch would have reported."""
+
+_LIBRARY: Final[Any] = ctypes.CDLL(None)
+_TRIM: Final = getattr(_LIBRARY, "malloc_trim", None)
+"""glibc's alone. It keeps what a thread has freed beneath something that is still in use: after a
+look at 100,000 sessions 5 to 15 MB."""
+
 _ATTEMPTS = 5
 
 
@@ -60,15 +77,15 @@ class Follower:
         index: Index,
         logs: Logs,
         watch: TreeWatch,
-        logged: LoggedProblems,
+        problems: LoggedProblems,
     ) -> None:
         self._roots = roots
         self._formats = formats
         self._index = index
         self._logs = logs
         self._watch = watch
-        self._holds = SessionMutexes()
-        self._logged = logged
+        self._mutexes = SessionMutexes()
+        self._problems = problems
         self._sweeping = trio.Lock()
         self._complete = True
         self._cost = 0.0
@@ -80,7 +97,7 @@ class Follower:
         from the second sweep.
         """
         self.someone_follows = trio.Event()
-        self.news = SessionChanges()
+        self.changes = SessionChanges()
         self._turned = trio.Event()
 
     async def run(self) -> None:
@@ -145,7 +162,7 @@ class Follower:
         try:
             found = tree.look(self._roots, path)
         except OSError as error:
-            await self._logged.tell(path, f"cannot be read: {error.strerror}")
+            await self._problems.tell(path, f"cannot be read: {error.strerror}")
             return
         if isinstance(found, Found):
             await self.refresh(found)
@@ -177,7 +194,7 @@ class Follower:
         try:
             found = tree.look(self._roots, row.path)
         except OSError as error:
-            await self._logged.tell(row.path, f"cannot be read: {error.strerror}")
+            await self._problems.tell(row.path, f"cannot be read: {error.strerror}")
             return
         if isinstance(found, Found):
             seen = (row.size, row.mtime_ns, row.ino)
@@ -230,14 +247,14 @@ class Follower:
     async def _apply(self, row: Row | None, result: Update | Unreadable) -> None:
         if isinstance(result, Unreadable):
             if not result.vanished:  # else its end is reported as a change of its own
-                await self._logged.tell(result.path, result.problem)
+                await self._problems.tell(result.path, result.problem)
             return
         await self._logs.apply(result)
         if row is not None and row.gone:
             await self._logs.found_again(result.row)
         _report(result.row, result.problems)
-        await self._logged.over([result.row.path])
-        self.news.tell(result.row.session_id)
+        await self._problems.over([result.row.path])
+        self.changes.tell(result.row.session_id)
 
     # -- the whole tree ----------------------------------------------------------------------
 
@@ -270,7 +287,7 @@ class Follower:
                 known = await self._index.ask_aside(table.known)
                 found, changes = await self._compare(known, reader)
             for path, problem in found.problems:
-                await self._logged.tell(path, problem)
+                await self._problems.tell(path, problem)
             if changes.companions or changes.companions_gone:
                 await self._index.write_aside(
                     table.update_companions, changes.companions, changes.companions_gone
@@ -330,7 +347,7 @@ class Follower:
         """Bring sessions up to date in one commit; those that are in use, one by one."""
         self._turn()
         closed = (f.session_id for f in batch if self._logs.get(f.session_id) is None)
-        with self._holds.together(closed) as ids:
+        with self._mutexes.together(closed) as ids:
             quick = [found for found in batch if found.session_id in ids]
             rows = {row.session_id: row for row in await self._index.ask(table.rows, [*ids])}
             plain = [
@@ -346,8 +363,8 @@ class Follower:
             await self._index.write_aside(table.save, [u.row for u in done])
         for each in done:
             _report(each.row, each.problems)
-        await self._logged.over(each.row.path for each in done)
-        self.news.tell(*(each.row.session_id for each in done))
+        await self._problems.over(each.row.path for each in done)
+        self.changes.tell(*(each.row.session_id for each in done))
         finished = {each.row.session_id for each in done}
         for found in batch:
             if found.session_id not in finished:
@@ -365,7 +382,7 @@ class Follower:
             ]
             if lost:
                 await self._logs.lose(lost)
-        self.news.tell(*(row.session_id for row in lost))
+        self.changes.tell(*(row.session_id for row in lost))
         for row in lost:
             log("Session file is gone", session_id=row.session_id, path=row.path)
 
@@ -382,7 +399,7 @@ class Follower:
 
     def holding(self, session_id: str) -> AbstractAsyncContextManager[None]:
         """Hold a session: no other task reads its transcript on or changes its log meanwhile."""
-        return self._holds.one(session_id)
+        return self._mutexes.one(session_id)
 
     async def _guarded(self, work: Awaitable[None]) -> None:
         """Do work; log a failure of one file or one commit, which is tried again at its next
@@ -403,3 +420,19 @@ def _report(row: Row, problems: Iterable[str]) -> None:
             path=row.path,
             problem=problem,
         )
+
+
+def pause_after(cost: float, *, complete: bool) -> float:
+    """Return the seconds until the next look, after one of ``cost`` seconds of CPU.
+
+    ``complete``: everything is watched. Else the looks are all that shows changes.
+    """
+    if not complete:
+        return UNWATCHED_SWEEP_SECONDS
+    return min(max(SWEEP_SECONDS, cost / SHARE), LONGEST_SECONDS)
+
+
+def give_back() -> None:
+    """Give memory that is free back to the system, in about a millisecond. Blocking."""
+    if _TRIM is not None:
+        _TRIM(0)

@@ -8,6 +8,7 @@ order of its numbers), where it outlives the index.
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -18,13 +19,14 @@ import trio
 
 from podiumd.formats.session import Cursor, Entry, NoFormat, SessionFormat
 from podiumd.observe.logs import log as log_event
-from podiumd.sessions.index import scan, table
+from podiumd.sessions.index import table
 from podiumd.sessions.index.database import Index
 from podiumd.sessions.index.table import Row
 from podiumd.sessions.index.update import Update
 from podiumd.sessions.log import forks, links
 from podiumd.sessions.log.numbered import Log
 from podiumd.sessions.log.open_log import LogState, OpenLog
+from podiumd.sessions.log.reading import Mark, chunks, same
 from podiumd.store.errors import StoreError, StoreFailed
 from podiumd.store.records import Ledger
 
@@ -67,7 +69,7 @@ class Logs:
     async def open(self, row: Row) -> OpenLog:
         """Open the log of a session, as far as ``row`` says that its transcript was read.
 
-        Raises ``scan.Changed`` when the transcript is no longer what the row says,
+        Raises ``Changed`` when the transcript is no longer what the row says,
         ``sqlite3.Error``, ``StoreError``.
         """
         opened = self._open.get(row.session_id) or await self._load(row)
@@ -83,7 +85,7 @@ class Logs:
     async def apply(self, update: Update) -> None:
         """Store a row that was brought up to date, and its log with it; notify its followers.
 
-        Raises ``scan.Changed``, ``sqlite3.Error``, ``StoreError``; nothing is then stored or sent.
+        Raises ``Changed``, ``sqlite3.Error``, ``StoreError``; nothing is then stored or sent.
         """
         row = update.row
         opened = self._open.get(row.session_id)
@@ -203,7 +205,7 @@ class Logs:
     async def _catch_up(self, opened: OpenLog, row: Row) -> None:
         cursor = opened.state.cursor.copy()
         entries = await trio.to_thread.run_sync(
-            scan.entries, opened.format, row, opened.state.offset, cursor
+            read_entries, opened.format, row, opened.state.offset, cursor
         )
         await self._extend(opened, row, entries, cursor)
 
@@ -233,7 +235,7 @@ class Logs:
         cursor = Cursor()
         entries: list[Entry] = []
         if not row.gone:
-            entries = await trio.to_thread.run_sync(scan.entries, opened.format, row, 0, cursor)
+            entries = await trio.to_thread.run_sync(read_entries, opened.format, row, 0, cursor)
         log = opened.log.copy()  # no reader may see of it what is not stored
         if opened.state.seen == _UNPLACED:
             log.append(entries)
@@ -315,3 +317,37 @@ def _save_lost(
     table.save(connection, rows)
     for row, log, state in logs:
         _save_anew(connection, row, log, state, _NOTHING)
+
+
+class Changed(Exception):
+    """The transcript is no longer the one that the row describes: bring the row up to date."""
+
+
+def read_entries(format: SessionFormat, row: Row, start: int, cursor: Cursor) -> list[Entry]:
+    """Return the messages between ``start`` and where the row was read to; ``cursor`` is moved on.
+
+    Raises ``Changed``.
+    """
+    found: list[Entry] = []
+    for offset, chunk in _chunks(row, start):
+        found += format.entries(cursor, chunk, offset)
+    return found
+
+
+def _chunks(row: Row, start: int) -> Iterator[tuple[int, bytes]]:
+    try:
+        descriptor = os.open(row.path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+    except OSError as error:
+        raise Changed from error
+    try:
+        found = os.fstat(descriptor)
+        mark = Mark(row.head, row.tail)
+        if found.st_ino != row.ino or not same(descriptor, row.offset, mark):
+            raise Changed
+        yield from chunks(descriptor, start, row.offset)
+        if not same(descriptor, row.offset, mark):  # while it was read
+            raise Changed
+    except OSError as error:
+        raise Changed from error
+    finally:
+        os.close(descriptor)

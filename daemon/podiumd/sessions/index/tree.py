@@ -44,7 +44,7 @@ DAYS_DEPTH: Final = 3  # year, month, day
 Kind = Literal["subagent", "subagent_meta", "tool_result"]
 FOLDERS: Final = ("subagents", "tool-results")
 
-NOBODYS: Final = "voice-code-name-inference"  # in such a project a program had names found
+NAMING_PROJECT: Final = "voice-code-name-inference"  # in such a project a program had names found
 
 
 class Root(msgspec.Struct, frozen=True):
@@ -147,7 +147,7 @@ def _look_flat(root: Root, path: str, parts: list[str]) -> Found | None:
 
 
 def _look_projects(root: Root, path: str, parts: list[str]) -> Found | Companion | None:
-    status = None if NOBODYS in parts[0] else _regular(path)
+    status = None if NAMING_PROJECT in parts[0] else _regular(path)
     if status is None:
         return None
     if len(parts) == 2:

@@ -23,7 +23,7 @@ import msgspec
 from podiumd.sessions.index.tree import (
     DAYS_DEPTH,
     FOLDERS,
-    NOBODYS,
+    NAMING_PROJECT,
     Companion,
     Found,
     Known,
@@ -143,7 +143,7 @@ def _is_directory(tree: Tree, entry: os.DirEntry[str]) -> bool:
 def _projects(tree: Tree, root: str) -> Iterator[str]:
     """Yield the directories in the root, each once."""
     directories = [entry for entry in _scan(tree, root) if _is_directory(tree, entry)]
-    directories = [entry for entry in directories if NOBODYS not in entry.name]
+    directories = [entry for entry in directories if NAMING_PROJECT not in entry.name]
     if not any(entry.is_symlink() for entry in directories):
         yield from (entry.path for entry in directories)
         return

@@ -12,7 +12,7 @@ import os
 import re
 import sys
 import warnings
-from collections.abc import AsyncIterator, Collection, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from threading import Lock
@@ -89,7 +89,7 @@ class TreeWatch:
         self._lock = Lock()
         self._changes = Changes(set(), set())
         self._event = trio.Event()
-        self._complained: set[str] = set()
+        self._logged: set[str] = set()
 
     async def wait(self) -> Changes:
         """Return what has changed since the last call, as soon as there is something."""
@@ -118,19 +118,16 @@ class TreeWatch:
                 changes.files.clear()
                 changes.directories.clear()
                 changes.sweep = True
-        self._ring()
+        self.wake()
 
     def want_sweep(self) -> None:
         """Ask for a look at the whole tree; called on any thread."""
         with self._lock:
             self._changes.sweep = True
-        self._ring()
+        self.wake()
 
     def wake(self) -> None:
         """Wake the task that waits, with nothing changed; called on any thread."""
-        self._ring()
-
-    def _ring(self) -> None:
         try:
             self._token.run_sync_soon(self._set, idempotent=True)
         except trio.RunFinishedError:
@@ -144,7 +141,7 @@ class TreeWatch:
         try:
             self._observer.start()
         except OSError as error:
-            self._complain("start", str(error))
+            self._log_once("start", str(error))
 
     def arm(self) -> None:
         """Watch every root that is there, and where one is not, for its coming.
@@ -167,23 +164,24 @@ class TreeWatch:
         if found is not None:
             del self._armed[root]
             self._observer.unschedule(found[0])
-        handler: FileSystemEventHandler = _Handler(self) if identity else _Appearance(self)
+        # Where a root is to come, whatever appears has the sweep look at it.
+        take = self.note if identity else lambda event: self.want_sweep()
         try:
             watch = self._observer.schedule(
-                handler,
+                _Handler(take),
                 str(place),
                 recursive=identity is not None,
                 event_filter=_CHANGES if identity else _APPEARANCES,
             )
         except OSError as error:
-            self._complain(str(root), str(error))
+            self._log_once(str(root), str(error))
             return False
         self._armed[root] = (watch, wanted)
         return identity is None
 
-    def _complain(self, place: str, reason: str) -> None:
-        if place not in self._complained:
-            self._complained.add(place)
+    def _log_once(self, place: str, reason: str) -> None:
+        if place not in self._logged:
+            self._logged.add(place)
             log(
                 "Session files are not watched",
                 "warning",
@@ -206,7 +204,7 @@ class TreeWatch:
             return True
         missing = sum(inode not in watched for inode in directories)
         if missing:
-            self._complain("directories", f"{missing} of {len(directories)} directories")
+            self._log_once("directories", f"{missing} of {len(directories)} directories")
         return not missing
 
     def close(self) -> None:
@@ -236,21 +234,11 @@ async def watch_trees(roots: Sequence[Path]) -> AsyncIterator[TreeWatch]:
 
 
 class _Handler(FileSystemEventHandler):
-    def __init__(self, watch: TreeWatch) -> None:
-        self._watch = watch
+    def __init__(self, take: Callable[[FileSystemEvent], None]) -> None:
+        self._take = take
 
     def on_any_event(self, event: FileSystemEvent) -> None:
-        self._watch.note(event)
-
-
-class _Appearance(FileSystemEventHandler):
-    """Handler for an entry that appears where a root is to come: the sweep then looks at it."""
-
-    def __init__(self, watch: TreeWatch) -> None:
-        self._watch = watch
-
-    def on_any_event(self, event: FileSystemEvent) -> None:
-        self._watch.want_sweep()
+        self._take(event)
 
 
 class _OverflowListener(logging.Handler):

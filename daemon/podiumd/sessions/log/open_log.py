@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from itertools import islice
-from typing import Protocol
+from typing import Self
 
 import msgspec
 import trio
+from msgspec.structs import replace
 
 from podiumd.formats.session import Cursor, Entry, SessionFormat
 from podiumd.sessions.log.messages import Encoded
 from podiumd.sessions.log.numbered import Log
 from podiumd.wire.sessions import MessagesPage, NewMessages
+
+MESSAGES_TOGETHER = 256
+"""Messages in one notification."""
 
 CACHE_BYTES = 1024 * 1024
 """Decoded messages that are kept for followers of one session: many read the same few."""
@@ -123,58 +127,50 @@ class OpenLog:
         self._cached_bytes = 0
 
 
-class Page(msgspec.Struct, frozen=True, kw_only=True):
-    """Messages of a session, and where they stand in its log.
+Read = Callable[[OpenLog, int | None, int], Awaitable[MessagesPage]]
+"""Reads so many messages after a ``seq`` (``None``: the newest), oldest first."""
 
-    ``first_seq`` and ``last_seq`` are those of the whole log (0: it is empty), ``first_uuid`` is
-    that of message 1, which distinguishes one log from another: a session that was forgotten and
-    comes again has a new one, and its numbers mean other messages. ``gone`` counts the messages
-    whose lines are no longer in the transcript. ``next_seq`` is the cursor for what follows;
-    ``complete``: nothing follows yet.
+
+class LogLost(Exception):
+    """The log could not be stored, so it may not be sent: come back with the last ``seq``."""
+
+
+class MessageFeed:
+    """Notifications of ``session.messages`` after ``start``; ends when the daemon stops.
+
+    It has no queue. It has a cursor, and the log is what it reads on from: however slow its reader
+    is, nothing piles up and nothing is lost, and others do not notice.
     """
 
-    session_id: str
-    messages: list[msgspec.Raw]
-    first_seq: int
-    last_seq: int
-    next_seq: int
-    generation: int
-    gone: int
-    first_uuid: str | None
+    def __init__(self, read: Read, opened: OpenLog, first: MessagesPage) -> None:
+        self.about = opened.log.session_id
+        self.answer = first
+        self.start = first.next_seq
+        self._read = read
+        self._opened = opened
+        self._at = first.next_seq
+        self._generation = first.generation
 
-    @property
-    def complete(self) -> bool:
-        return self.next_seq >= self.last_seq
+    def __aiter__(self) -> Self:
+        return self
 
-    def answer(self) -> MessagesPage:
-        """Return the result of ``sessions.messages``."""
-        return MessagesPage(
-            messages=tuple(self.messages),
-            first_seq=self.first_seq,
-            first_uuid=self.first_uuid,
-            last_seq=self.last_seq,
-            next_seq=self.next_seq,
-            complete=self.complete,
-            generation=self.generation,
-            gone=self.gone,
-        )
-
-    def notification(self) -> NewMessages:
-        """Return the parameters of a ``session.messages`` notification."""
-        return NewMessages(
-            session_id=self.session_id,
-            messages=tuple(self.messages),
-            first_uuid=self.first_uuid,
-            last_seq=self.last_seq,
-            next_seq=self.next_seq,
-            generation=self.generation,
-            gone=self.gone,
-        )
-
-
-class Reader(Protocol):
-    """A reader of pages of open logs."""
-
-    async def page(self, opened: OpenLog, after: int | None, limit: int) -> Page:
-        """Messages after ``after`` (``None``: the newest), oldest first."""
-        ...
+    async def __anext__(self) -> NewMessages:
+        self.answer = replace(self.answer, messages=())  # sent by now, and perhaps megabytes
+        while not self._opened.closed:
+            grown = self._opened.grown
+            page = await self._read(self._opened, self._at, MESSAGES_TOGETHER)
+            if page.messages or page.generation != self._generation:
+                self._at, self._generation = page.next_seq, page.generation
+                return NewMessages(
+                    session_id=self.about,
+                    messages=page.messages,
+                    first_uuid=page.first_uuid,
+                    last_seq=page.last_seq,
+                    next_seq=page.next_seq,
+                    generation=page.generation,
+                    gone=page.gone,
+                )
+            await grown.wait()
+        if self._opened.failure is not None:
+            raise LogLost from self._opened.failure
+        raise StopAsyncIteration
