@@ -29,9 +29,10 @@ if not __package__:  # run as a program: the checkout is not on the path yet
 from benchmarks.measure import CACHE, ROOT, CannotMeasure, Figure, Result, arguments, run
 from benchmarks.voice_peers import Peer, Wyoming, install_peers, peer, wyoming
 from podiumd.config.settings import VoiceSettings
-from podiumd.speech.api import Transcript, UtteranceRequest
+from podiumd.speech.api import UtteranceRequest
 from podiumd.speech.models import Models
 from podiumd.speech.service import Speech, open_speech
+from podiumd.wire.voice import Transcribed
 from tests.speech import assets
 from tests.speech.voice.sound import errors, pcm_of, spoken, words_of
 from tests.speech.voice.worker import Worker
@@ -113,7 +114,7 @@ class Ours:
 
     async def hear(
         self, clip: Clip, *, hotwords: tuple[str, ...] = (), live: bool = False
-    ) -> Transcript:
+    ) -> Transcribed:
         """Speak a clip; ``live``: at the pace at which it was spoken, with partial texts."""
         self._number += 1
         request = UtteranceRequest(id=str(self._number), hotwords=hotwords, partials=live)

@@ -13,8 +13,8 @@ OWN = (
 MEANT_OTHERWISE = {
     "daemon/podiumd/daemon/demo.py": "it plays the scripted agent",
     "daemon/podiumd/config/settings.py": "an engine of speech",
-    "daemon/podiumd/speech/engines/choice.py": "an engine of speech",
     "daemon/podiumd/speech/engines/scripted.py": "an engine of speech",
+    "daemon/podiumd/speech/service.py": "an engine of speech",
 }
 
 

@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from podiumd.config.settings import VoiceSettings
-from podiumd.speech.api import Transcript, UtteranceRequest
+from podiumd.speech.api import UtteranceRequest
 from podiumd.speech.engines.local import WorkerEngine, open_worker_engine
 from podiumd.speech.engines.scripted import ScriptedEngine
 from podiumd.speech.models import Models
 from podiumd.speech.service import Speech, open_speech
+from podiumd.wire.voice import Transcribed
 from tests.patience import HANG_SECONDS
 
 FAKE = Path(__file__).with_name("fake_worker.py")
@@ -33,7 +34,7 @@ def request(id: str = "u1", **fields: Any) -> UtteranceRequest:
     return UtteranceRequest(id=id, **fields)
 
 
-async def say(speech: Speech, id: str = "u1", seconds: int = 1, **fields: Any) -> Transcript:
+async def say(speech: Speech, id: str = "u1", seconds: int = 1, **fields: Any) -> Transcribed:
     """Say as much as one utterance; what is heard."""
     utterance = await speech.open(request(id, **fields))
     for _ in range(seconds):

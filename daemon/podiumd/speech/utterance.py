@@ -10,9 +10,10 @@ import time
 
 import trio
 
-from podiumd.speech.api import AudioError, Transcript, UtteranceRequest
+from podiumd.speech.api import AudioError, UtteranceRequest
 from podiumd.speech.audio.recording import Recording
 from podiumd.speech.engines.base import Job
+from podiumd.wire.voice import Transcribed
 
 
 class Partials:
@@ -50,7 +51,7 @@ class Utterance:
         self._partials = 0
         self._news = trio.Event()
         self._ended_at: float | None = None
-        self._outcome: Transcript | AudioError | None = None
+        self._outcome: Transcribed | AudioError | None = None
         self._over = trio.Event()
         self._released = trio.Event()
         self._lock = trio.Lock()
@@ -90,7 +91,7 @@ class Utterance:
         """Name the terms to expect, which may take a while to gather: until the end is reported."""
         self.job.hotwords = hotwords
 
-    async def end(self) -> Transcript:
+    async def end(self) -> Transcribed:
         """End the utterance and wait for the text.
 
         Harmless to repeat, also from elsewhere; a caller that is cancelled while waiting cancels
@@ -100,7 +101,7 @@ class Utterance:
             self._ended_at = time.monotonic()
             self.recording.finish()
         await self._over.wait()
-        if isinstance(self._outcome, Transcript):
+        if isinstance(self._outcome, Transcribed):
             return self._outcome
         assert self._outcome is not None
         raise self._outcome
@@ -136,7 +137,7 @@ class Utterance:
             self._partials += 1
             self._tell()
 
-    def settle(self, outcome: Transcript | AudioError) -> None:
+    def settle(self, outcome: Transcribed | AudioError) -> None:
         """Settle the utterance; the first outcome holds."""
         if self._outcome is None:
             self._outcome = outcome

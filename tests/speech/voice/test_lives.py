@@ -16,10 +16,11 @@ import pytest
 import trio
 
 from podiumd.config.settings import VoiceSettings
-from podiumd.speech.api import AudioError, Transcript, UtteranceRequest
+from podiumd.speech.api import AudioError, UtteranceRequest
 from podiumd.speech.engines.local import WorkerEngine
 from podiumd.speech.models import MANIFEST
 from podiumd.speech.service import Speech, open_speech
+from podiumd.wire.voice import Transcribed
 from tests.patience import HANG_SECONDS
 from tests.speech.voice.sound import pcm_of, silence, words_of
 from tests.speech.voice.test_formats import made
@@ -41,7 +42,7 @@ async def speaking(tmp_path: Path, model: Path, **settings: Any) -> AsyncIterato
         yield speech
 
 
-async def say(speech: Speech, pcm: bytes, id: str = "u1") -> Transcript:
+async def say(speech: Speech, pcm: bytes, id: str = "u1") -> Transcribed:
     utterance = await speech.open(UtteranceRequest(id=id))
     for number, start in enumerate(range(0, len(pcm), FRAME)):
         await utterance.feed(pcm[start : start + FRAME], number)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from podiumd.core.voice.grammar import Asked, Heard, hear
-from podiumd.speech.words.spoken_languages import spoken_languages
+from podiumd.speech.words.languages import spoken_languages
 from tests.core.spoken_corpus import lines, question
 from tests.speech.voice.sound import pcm_of, silence, spoken
 from tests.speech.voice.worker import Worker

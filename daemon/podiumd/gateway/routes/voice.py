@@ -16,8 +16,9 @@ from podiumd.gateway.http.form import FORM, File, Form, media_type, read_form
 from podiumd.gateway.routes.table import json_response
 from podiumd.runtime.errors import InvalidParameter
 from podiumd.runtime.voice.service import Voice
-from podiumd.speech.api import AudioError, SpeechUnavailable, Transcript
+from podiumd.speech.api import AudioError, SpeechUnavailable
 from podiumd.speech.words.languages import code_of
+from podiumd.wire.voice import Transcribed
 from podiumd.wording import quoted
 
 FILE_BYTES: Final = 25 * 1024 * 1024
@@ -65,7 +66,7 @@ class Recordings:
 
     async def text_of(
         self, file: File, device: str, language: str | None, session_id: str | None
-    ) -> Transcript:
+    ) -> Transcribed:
         """Transcribe a recording. Raises ``Problem``, ``NotFound`` for the session."""
         suffix = file.filename.rpartition(".")[2].lower() if "." in file.filename else ""
         raw = suffix in _RAW or file.content_type == "audio/l16"

@@ -13,13 +13,13 @@ from podiumd.observe.logs import log
 from podiumd.runtime.errors import InvalidParameter, PodiumError
 from podiumd.runtime.service import Service
 from podiumd.runtime.voice.spoken_control import Said, SpokenControl
-from podiumd.speech.api import Transcript
 from podiumd.speech.audio.announcer import TYPES, Mode, speak_events
 from podiumd.speech.audio.speaker import Speaker
 from podiumd.speech.service import Speech
 from podiumd.speech.utterance import Utterance
 from podiumd.speech.words.vocabulary import Vocabulary, vocabulary
 from podiumd.wire.voice import SpokenCommand as Command
+from podiumd.wire.voice import Transcribed
 
 LOCAL: Final = "local"
 """Speaker at the machine itself."""
@@ -54,7 +54,7 @@ class Microphones:
         if session_id is not None and utterance not in self._open:
             self._open[utterance] = Microphone(session_id, self._control.open_questions())
 
-    async def command(self, utterance: Utterance, transcript: Transcript) -> Command | None:
+    async def command(self, utterance: Utterance, transcript: Transcribed) -> Command | None:
         """Obey an utterance, if it is a command and was spoken in a session.
 
         The result is the same when it is asked for again.

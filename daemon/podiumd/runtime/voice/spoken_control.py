@@ -16,7 +16,7 @@ from podiumd.core.voice.grammar import Asked, Heard, Pending, hear, question_wor
 from podiumd.observe.logs import log
 from podiumd.runtime.errors import NotFound, PodiumError
 from podiumd.runtime.service import Service
-from podiumd.speech.words.spoken_languages import languages_read, spoken_language
+from podiumd.speech.words.languages import languages_read, spoken_language
 from podiumd.wire.voice import SpokenCommand as Command
 
 LONGEST_COMMAND: Final = 200

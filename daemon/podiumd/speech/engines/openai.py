@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from podiumd.config.settings import VoiceSettings
 from podiumd.speech.api import FORMATS, AudioError, Heard
 from podiumd.speech.audio import wav
-from podiumd.speech.engines.base import Engine, Job
+from podiumd.speech.engines.base import Job
 from podiumd.speech.engines.server import ServerEngine
 from podiumd.wire.voice import Segment
 
@@ -132,9 +131,3 @@ def _seconds(job: Job) -> float:
     if job.request.format != "pcm16":
         return 0.0
     return job.recording.size / (2 * job.request.sample_rate)
-
-
-@asynccontextmanager
-async def open_openai(settings: VoiceSettings, environ: Mapping[str, str]) -> AsyncIterator[Engine]:
-    """Open the engine; it holds nothing between utterances."""
-    yield OpenAIEngine(settings, environ)

@@ -7,14 +7,10 @@ the like of the audio. An empty line is silence. Without a script the answer is 
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
-from pathlib import Path
-
-import trio
+from collections.abc import Sequence
 
 from podiumd.speech.api import FORMATS, AudioError, EngineFailed, EngineStatus, Heard
-from podiumd.speech.engines.base import Engine, Job
+from podiumd.speech.engines.base import Job
 
 BYTES_A_WORD = 8000
 """A quarter of a second of PCM16 at 16 kHz: so much audio makes one word of the partial text."""
@@ -69,10 +65,3 @@ class ScriptedEngine:
         line = self._lines[self._next % len(self._lines)]
         self._next += 1
         return line.strip()
-
-
-@asynccontextmanager
-async def open_scripted(script: Path | None) -> AsyncIterator[Engine]:
-    """Open the engine with the lines of a file. Raises OSError where it cannot be read."""
-    text = await trio.Path(script).read_text(encoding="utf-8") if script is not None else ""
-    yield ScriptedEngine(text.splitlines())

@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import ipaddress
 import json
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from typing import Any, Final
 from urllib.parse import urlsplit
 
@@ -18,7 +16,7 @@ import trio
 
 from podiumd.config.settings import VoiceSettings
 from podiumd.speech.api import Heard
-from podiumd.speech.engines.base import Engine, Job
+from podiumd.speech.engines.base import Job
 from podiumd.speech.engines.server import ServerEngine
 
 _PIECE: Final = 16_384
@@ -148,9 +146,3 @@ def _is_here(host: str) -> bool:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
         return False
-
-
-@asynccontextmanager
-async def open_wyoming(settings: VoiceSettings) -> AsyncIterator[Engine]:
-    """Open the engine; it holds nothing between utterances."""
-    yield WyomingEngine(settings)

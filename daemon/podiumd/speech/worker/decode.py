@@ -14,7 +14,7 @@ import av
 import numpy as np
 
 from podiumd.speech.api import SAMPLE_RATES, AudioError
-from podiumd.speech.audio.sniff import sniff
+from podiumd.speech.audio.wav import sniff
 from podiumd.speech.worker.source import File, Source, Stream
 
 RATE: Final = 16_000

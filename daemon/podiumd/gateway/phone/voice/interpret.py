@@ -18,9 +18,9 @@ from podiumd.runtime.api import SendPrompt
 from podiumd.runtime.errors import Busy, PodiumError
 from podiumd.runtime.service import Service
 from podiumd.runtime.voice.spoken_control import Said, SpokenControl
-from podiumd.speech.api import Transcript
 from podiumd.wire.sessions import Delivery
 from podiumd.wire.voice import SpokenCommand as Command
+from podiumd.wire.voice import Transcribed
 
 
 class Interpreter:
@@ -40,7 +40,7 @@ class Interpreter:
         self._replies = replies
         self._control = control
 
-    async def understood(self, said: PhoneUtterance, transcript: Transcript) -> Outcome:
+    async def understood(self, said: PhoneUtterance, transcript: Transcribed) -> Outcome:
         """Do what an utterance asks; return the messages for the phone."""
         if transcript.no_speech:
             return [transcript_of(said, transcript)]
@@ -63,7 +63,7 @@ class Interpreter:
             return await self._answer(said, transcript, asked)
         return await self._prompt(said, transcript)
 
-    async def _answer(self, said: PhoneUtterance, transcript: Transcript, asked: Asked) -> Outcome:
+    async def _answer(self, said: PhoneUtterance, transcript: Transcribed, asked: Asked) -> Outcome:
         """Answer a question of the agent's own that takes any text."""
         try:
             row = await self._service.answer(asked.question_id, transcript.text, None, said.device)
@@ -71,7 +71,7 @@ class Interpreter:
             return [transcript_of(said, transcript), outgoing.error(refusal.message)]
         return [transcript_of(said, transcript, delivered=row.session_id)]
 
-    async def _prompt(self, said: PhoneUtterance, transcript: Transcript) -> Outcome:
+    async def _prompt(self, said: PhoneUtterance, transcript: Transcribed) -> Outcome:
         """Send words to an agent, once however often the phone repeats them."""
         named, token = said.message.session_id, _token(said)
         session_id = named or str(uuid.uuid5(uuid.NAMESPACE_OID, token))

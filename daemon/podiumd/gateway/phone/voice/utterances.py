@@ -18,9 +18,10 @@ import trio
 from podiumd.gateway.phone.protocol import outgoing_tools, requests
 from podiumd.observe.logs import log
 from podiumd.runtime.voice.service import Voice
-from podiumd.speech.api import AudioError, SpeechUnavailable, Transcript, UtteranceRequest
+from podiumd.speech.api import AudioError, SpeechUnavailable, UtteranceRequest
 from podiumd.speech.utterance import Utterance
 from podiumd.speech.words.languages import code_of
+from podiumd.wire.voice import Transcribed
 
 if TYPE_CHECKING:
     from podiumd.gateway.phone.ports import PhoneLink
@@ -98,7 +99,7 @@ class PhoneUtterance:
         )
 
 
-Understood = Callable[[PhoneUtterance, Transcript], Awaitable[Outcome]]
+Understood = Callable[[PhoneUtterance, Transcribed], Awaitable[Outcome]]
 """Carries out the words, and returns the messages for the phone."""
 
 
@@ -277,9 +278,9 @@ class Utterances:
         words = f"Nothing came of it within {LONGEST_SECONDS:g} s."
         return [_error(said.id, AudioError("expired", words))]
 
-    async def _transcript(self, said: PhoneUtterance) -> Transcript | AudioError:
+    async def _transcript(self, said: PhoneUtterance) -> Transcribed | AudioError:
         """Wait for the end and return the text; meanwhile send the text so far."""
-        outcome: Transcript | AudioError = AudioError("cancelled", "The recording was cancelled.")
+        outcome: Transcribed | AudioError = AudioError("cancelled", "The recording was cancelled.")
         async with trio.open_nursery() as nursery:
             nursery.start_soon(self._tell_partials, said)
             nursery.start_soon(self._expect, said)
@@ -302,7 +303,7 @@ class Utterances:
         """While the person speaks there is time to look up which words may come."""
         said.utterance.expect(await self._voice.terms(said.message.session_id))
 
-    async def _done(self, said: PhoneUtterance, transcript: Transcript) -> Outcome:
+    async def _done(self, said: PhoneUtterance, transcript: Transcribed) -> Outcome:
         """Do what the utterance asks. Its words are not lost, even if that fails."""
         said.acting = True
         try:
@@ -359,7 +360,7 @@ def _error(utterance_id: str, fault: AudioError) -> bytes:
 
 
 def transcript_of(
-    said: PhoneUtterance, transcript: Transcript, *, delivered: str | None = None
+    said: PhoneUtterance, transcript: Transcribed, *, delivered: str | None = None
 ) -> bytes:
     """Build the message with the words; ``delivered``: the session that they went to."""
     return outgoing_tools.voice_transcript(
