@@ -115,7 +115,7 @@ def _emit(words: str) -> int:
     try:
         print(words, flush=True)
     except OSError as error:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # no second complaint at exit
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # no second error at exit
         if not isinstance(error, BrokenPipeError):  # whose reader has what it wanted
             print(f"podiumd: standard output: {error.strerror}.", file=sys.stderr)
         return 1

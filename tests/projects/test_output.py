@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from podiumd.projects import output
-from podiumd.projects.lines import LONGEST_BYTES, LineGatherer, lines_of
-from podiumd.projects.output import Output, Stream
+from podiumd.projects.output import LONGEST_BYTES, LineGatherer, Output, Stream, lines_of
 
 
 class Heard:

@@ -10,7 +10,7 @@ import functools
 import os
 import re
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final, get_type_hints
 
@@ -23,11 +23,22 @@ from podiumd.agents.others import OTHERS
 from podiumd.agents.settings import DRIVER, AgentName, Section
 from podiumd.config.paths import Places, resolve
 from podiumd.config.settings import Config
-from podiumd.config.variables import PREFIX, unknown
-from podiumd.core.findings import nearest
+from podiumd.core.findings import closest, nearest
 from podiumd.core.toml_lines import TomlLines
 from podiumd.tools.files.believed import fault_of
 from podiumd.wording import convert, quoted, shown
+
+PREFIX: Final = "PODIUM_"
+_SHOWN_CHARACTERS: Final = 100
+OTHER_VARIABLES: Final = frozenset(
+    PREFIX + name
+    for name in (
+        *("HOME", "CONFIG", "SOCKET"),  # places
+        *("SERVICE", "FAILPOINT"),  # from a service manager, from tests
+        *("TURN", "TOOLS_TOKEN"),  # of an agent's turn, from which a daemon may be started
+        *("DEBUG", "RECORDER"),  # of the client, whose shell starts the daemon
+    )
+)
 
 _LARGEST_FILE_BYTES: Final = 1024 * 1024
 _LISTED_FAULTS: Final = 20
@@ -95,7 +106,7 @@ def ignored_variables(environ: Mapping[str, str], config: Config | None = None) 
         for name, key in settings.items()
         if name in environ and type(defaults[key]) not in _FROM_TEXT
     ]
-    return (*for_the_file, *unknown(environ, settings))
+    return (*for_the_file, *_unknown_variables(environ, settings))
 
 
 def flatten(config: Config) -> dict[str, Any]:
@@ -370,3 +381,26 @@ _SECTIONS: Final[dict[str, type[Section]]] = {
     name: section for name, section in _types(Config).items() if name != AGENTS
 }
 """The tables beside those of the agents."""
+
+
+def _unknown_variables(environ: Mapping[str, str], settings: Collection[str]) -> list[str]:
+    """Build a sentence for each variable without effect, with the nearest that has one.
+
+    ``settings`` are the variables of the settings. No value is printed: it may be a secret.
+    """
+    known = sorted(OTHER_VARIABLES.union(settings))
+    return [
+        f"environment {_escaped(name)}: unknown, it has no effect; {_hint(name, known)}"
+        for name in sorted(environ)
+        if name.startswith(PREFIX) and name not in known
+    ]
+
+
+def _escaped(name: str) -> str:
+    return name[:_SHOWN_CHARACTERS].encode("unicode_escape").decode("ascii")
+
+
+def _hint(name: str, known: list[str]) -> str:
+    # The prefix of all names would make each like every other.
+    found = closest(name.removeprefix(PREFIX), [one.removeprefix(PREFIX) for one in known])
+    return "none is like it" if found is None else f"the nearest known is '{PREFIX}{found}'"

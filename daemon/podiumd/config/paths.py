@@ -63,43 +63,30 @@ def resolve(
     named_home = environ.get("HOME")
     if named_home is not None and not named_home.startswith("/"):
         raise PlaceError(f"HOME is '{named_home}': set it to the absolute path of your home.")
-    base = _Base(environ, platform, home)
+    support, mac = home / "Library" / "Application Support", platform == "darwin"
+    locks = (support if mac else home / ".local" / "state") / "podium-locks"
+    if own := environ.get("PODIUM_HOME"):
+        configuration = runtime = _absolute(own, home)
+        state = configuration / "state"
+    elif mac:
+        configuration = state = runtime = support / "podium"
+    else:
+        configuration = _xdg(environ, "XDG_CONFIG_HOME", home / ".config")
+        state = _xdg(environ, "XDG_STATE_HOME", home / ".local" / "state")
+        runtime = _xdg(environ, "XDG_RUNTIME_DIR", state.parent)
+    chosen = environ.get("PODIUM_SOCKET")
+    socket = _absolute(chosen, home) if chosen else runtime / SOCKET_NAME
+    _check_socket_length(socket, platform)
     named = config_flag or environ.get("PODIUM_CONFIG") or None
-    places = Places(
-        config=_absolute(named, home) if named else base.configuration / "config.toml",
+    return Places(
+        config=_absolute(named, home) if named else configuration / "config.toml",
         config_required=named is not None,
-        recipes=base.configuration / "recipes",
-        state=base.state,
-        socket=base.socket,
-        locks=base.locks,
-        private=base.private,
+        recipes=configuration / "recipes",
+        state=state,
+        socket=socket,
+        locks=locks,
+        private=tuple(dict.fromkeys([state, locks] if chosen else [runtime, state, locks])),
     )
-    _check_socket_length(places.socket, platform)
-    return places
-
-
-class _Base:
-    """The directories that depend on the platform and on PODIUM_HOME."""
-
-    def __init__(self, environ: Mapping[str, str], platform: str, home: Path) -> None:
-        own = environ.get("PODIUM_HOME")
-        support = home / "Library" / "Application Support"
-        mac = platform == "darwin"
-        self.locks = (support if mac else home / ".local" / "state") / "podium-locks"
-        if own:
-            self.configuration = _absolute(own, home)
-            self.state = self.configuration / "state"
-            runtime = self.configuration
-        elif mac:
-            self.configuration = self.state = runtime = support / "podium"
-        else:
-            self.configuration = _xdg(environ, "XDG_CONFIG_HOME", home / ".config")
-            self.state = _xdg(environ, "XDG_STATE_HOME", home / ".local" / "state")
-            runtime = _xdg(environ, "XDG_RUNTIME_DIR", self.state.parent)
-        chosen = environ.get("PODIUM_SOCKET")
-        self.socket = _absolute(chosen, home) if chosen else runtime / SOCKET_NAME
-        ours = [self.state, self.locks] if chosen else [runtime, self.state, self.locks]
-        self.private = tuple(dict.fromkeys(ours))
 
 
 def _xdg(environ: Mapping[str, str], name: str, default: Path) -> Path:

@@ -31,7 +31,6 @@ from podiumd.config.paths import Places
 from podiumd.config.reload import Settings
 from podiumd.config.settings import Config, VoiceSettings
 from podiumd.daemon.agents import Agents, CannotMake
-from podiumd.daemon.gauges import watch_gauges
 from podiumd.daemon.sighup import reload_on_signal
 from podiumd.drivers.spool import SpoolWatch, watch_spools
 from podiumd.gateway.control import Control
@@ -39,9 +38,9 @@ from podiumd.gateway.service import Surroundings, open_gateway
 from podiumd.host.instance import hold_lock
 from podiumd.host.manager import Manager
 from podiumd.host.watchdog import Part, keep_fed
-from podiumd.observe.crash_report import last_words
+from podiumd.observe.crash_report import keep_crash_report
 from podiumd.observe.logs import log
-from podiumd.observe.loop_delay import measured, report
+from podiumd.observe.loop_delay import measured, open_files, report
 from podiumd.observe.metrics import Meters
 from podiumd.projects.commands import Bounds
 from podiumd.projects.naming import heuristic_name
@@ -58,6 +57,7 @@ from podiumd.runtime.locks.leases import LeaseBook
 from podiumd.runtime.locks.lockfile import LeaseError
 from podiumd.runtime.locks.session_locks import SessionLocks
 from podiumd.runtime.maintenance.housekeeping import daily
+from podiumd.runtime.maintenance.memory_notes import MemoryNotes
 from podiumd.runtime.recipes.catalogue import Catalogue, builtin_directory
 from podiumd.runtime.run.registry import Runs
 from podiumd.runtime.service import Service
@@ -71,6 +71,7 @@ from podiumd.store.facts import Store, open_store
 from podiumd.store.records import StoredFact
 from podiumd.tools.files.disk import is_full
 from podiumd.tools.process.descriptors import raise_limit
+from podiumd.tools.process.memory import resident_bytes
 from podiumd.tools.sandbox.sandbox import AS_ROOT
 from podiumd.wording import restart_command
 
@@ -125,7 +126,7 @@ def run(
         loaded = Loaded(config=config, places=places, sources={})
         settings = settings or Settings(loaded, lambda: loaded, restart_command(manager.kind))
         daemon = Daemon(settings, places, environ, manager)
-        stack.enter_context(last_words(places.state, CannotStart))
+        stack.enter_context(keep_crash_report(places.state, CannotStart))
         stack.enter_context(_full_disk_told(places))
         try:
             trio.run(daemon.serve, listener, ready, strict_exception_groups=True)
@@ -398,3 +399,34 @@ async def _stop_on_signal(signals: object, stop: Stop) -> None:
         name = signal.Signals(number).name
         log("Signal received", signal=name)
         stop.request("leave", name)
+
+
+def watch_gauges(
+    meters: Meters,
+    context: Context,
+    runs: Runs,
+    gateway: Control,
+    server: RpcServer,
+    agent_megabytes: Callable[[], int],
+) -> None:
+    """Register the gauges with ``meters``. ``agent_megabytes``: what an agent may take unnoted,
+    MiB."""
+    began = trio.current_time()
+    agent_limiter, store, bus = context.agent_limiter, context.store, context.bus
+    meters.gauge(
+        "agents_working", "Runs that have an agent at work.", lambda: agent_limiter.working
+    )
+    notes = MemoryNotes(lambda: (run.state for run in runs.live), agent_megabytes, context.log)
+    meters.gauge("agents_memory_bytes", "Memory of agents and what they started.", notes.total)
+    meters.gauge(
+        "runs_waiting", "Runs that wait for another to finish.", lambda: agent_limiter.waiting
+    )
+    meters.gauge("runs_queued", "Prompts and recipes not begun.", lambda: len(runs.queue))
+    meters.gauge("turns_taken_up", "Turns of the daemon before this.", lambda: runs.taken_up)
+    meters.gauge("store_queue", "Decisions that wait for the disk.", lambda: store.queued)
+    meters.gauge("event_queue", "Events that the slowest follower lags.", lambda: bus.longest_queue)
+    meters.gauge("rpc_clients", "Clients on the socket.", lambda: server.connections)
+    meters.gauge("gateway_clients", "Phones connected.", lambda: gateway.clients)
+    meters.gauge("resident_memory_bytes", "Memory of the daemon.", resident_bytes)
+    meters.gauge("open_files", "Open descriptors of the daemon.", open_files)
+    meters.gauge("uptime_seconds", "Since it was ready.", lambda: trio.current_time() - began)

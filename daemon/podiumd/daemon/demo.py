@@ -59,7 +59,7 @@ def main() -> int:
     print("\nThe commits that it made:")
     sys.stdout.flush()
     _git(repository, environment, "--no-pager", "log", "--oneline", "--stat")
-    made = int(_git_output(repository, environment, "rev-list", "--count", "HEAD"))
+    made = int(_git(repository, environment, "rev-list", "--count", "HEAD", stdout=subprocess.PIPE))
     if status == 0 and made < 2:
         print("podium demo: the recipe ended well, but there is no commit.", file=sys.stderr)
         return 1
@@ -98,15 +98,12 @@ def _podium(environment: dict[str, str], *arguments: str, where: Path | None = N
     return subprocess.run(command, env=environment, cwd=where, check=False).returncode
 
 
-def _git(where: Path, environment: dict[str, str], *arguments: str) -> None:
-    subprocess.run(["git", "-C", str(where), *arguments], env=environment, check=True)
-
-
-def _git_output(where: Path, environment: dict[str, str], *arguments: str) -> str:
+def _git(
+    where: Path, environment: dict[str, str], *arguments: str, stdout: int | None = None
+) -> str:
     command = ["git", "-C", str(where), *arguments]
-    return subprocess.run(
-        command, env=environment, check=True, capture_output=True, text=True
-    ).stdout
+    done = subprocess.run(command, env=environment, check=True, stdout=stdout, text=True)
+    return done.stdout or ""
 
 
 if __name__ == "__main__":

@@ -22,13 +22,13 @@ _MOST_BYTES: Final = 64 * 1024
 
 
 @contextmanager
-def last_words(state: Path, told: type[Exception]) -> Iterator[None]:
+def keep_crash_report(state: Path, told: type[Exception]) -> Iterator[None]:
     """Log the end of the daemon before if it did not, and keep a file for our own end.
 
     To be entered while the lock of STATE is held. ``told`` are ends that the caller reports.
     """
     path = state / NAME
-    _tell_of_the_last(path)
+    _log_crash_before(path)
     descriptor: int | None = None
     try:
         flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW
@@ -53,7 +53,7 @@ def last_words(state: Path, told: type[Exception]) -> Iterator[None]:
             path.unlink(missing_ok=True)
 
 
-def _tell_of_the_last(path: Path) -> None:
+def _log_crash_before(path: Path) -> None:
     try:
         with path.open("rb") as file:
             left = file.read(_MOST_BYTES).decode(errors="replace")

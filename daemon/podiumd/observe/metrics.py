@@ -79,26 +79,6 @@ class Counter:
         self._stir()
 
 
-class _Report(msgspec.Struct):
-    kind: str
-
-
-class _TurnEnded(msgspec.Struct):
-    report: _Report
-
-
-class _Exit(msgspec.Struct):
-    class_: str = msgspec.field(name="class")
-
-
-class _RunEnded(msgspec.Struct):
-    exit: _Exit
-
-
-class _RunStarted(msgspec.Struct):
-    kind: str
-
-
 class _Gauge(msgspec.Struct, frozen=True):
     words: str
     read: Callable[[], float]
@@ -152,12 +132,11 @@ class Meters:
         for fact in facts:
             match fact.type:
                 case "run.started":
-                    _count(self.started, msgspec.json.decode(fact.data, type=_RunStarted).kind)
+                    _count(self.started, msgspec.json.decode(fact.data)["kind"])
                 case "turn.ended":
-                    ended = msgspec.json.decode(fact.data, type=_TurnEnded)
-                    _count(self.turns, ended.report.kind)
+                    _count(self.turns, msgspec.json.decode(fact.data)["report"]["kind"])
                 case "run.ended":
-                    exit_class = msgspec.json.decode(fact.data, type=_RunEnded).exit.class_
+                    exit_class = msgspec.json.decode(fact.data)["exit"]["class"]
                     key = (self.kind_of(fact.run_id) or "unknown", exit_class)
                     self.runs[key] = self.runs.get(key, 0) + 1
 

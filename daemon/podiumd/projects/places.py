@@ -11,7 +11,7 @@ from typing import TypeVar
 import trio
 
 from podiumd.projects.errors import BadPlace
-from podiumd.projects.unseen import escaped, unseen
+from podiumd.projects.filenames import escaped, unseen
 
 LIMIT_SECONDS = 5.0
 MOST_LOOKS = 8

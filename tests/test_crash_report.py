@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from podiumd.observe import crash_report as module
-from podiumd.observe.crash_report import NAME, last_words
+from podiumd.observe.crash_report import NAME, keep_crash_report
 from tests.patience import HANG_SECONDS
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -37,7 +37,7 @@ def events(caplog: pytest.LogCaptureFixture) -> list[tuple[str, dict[str, Any]]]
 
 def test_an_end_in_order_leaves_nothing(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     for _ in range(2):
-        with last_words(tmp_path, Told):
+        with keep_crash_report(tmp_path, Told):
             assert (tmp_path / NAME).read_text().startswith("pid ")
             assert (tmp_path / NAME).stat().st_mode & 0o777 == 0o600
         assert list(tmp_path.iterdir()) == []
@@ -47,11 +47,11 @@ def test_an_end_in_order_leaves_nothing(tmp_path: Path, caplog: pytest.LogCaptur
 def test_a_crash_is_logged_with_its_traceback_and_goes_on(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    with pytest.raises(ZeroDivisionError), last_words(tmp_path, Told):
+    with pytest.raises(ZeroDivisionError), keep_crash_report(tmp_path, Told):
         _ = 1 / 0
     (record,) = caplog.records
     assert record.message == "Daemon crashed" and record.exc_info is not None
-    with pytest.raises(Told), last_words(tmp_path, Told):
+    with pytest.raises(Told), keep_crash_report(tmp_path, Told):
         raise Told
     assert len(caplog.records) == 1 and list(tmp_path.iterdir()) == []
 
@@ -59,8 +59,8 @@ def test_a_crash_is_logged_with_its_traceback_and_goes_on(
 CHILD = """
 import os, sys, signal
 from pathlib import Path
-from podiumd.observe.crash_report import last_words
-with last_words(Path(sys.argv[1]), RuntimeError):
+from podiumd.observe.crash_report import keep_crash_report
+with keep_crash_report(Path(sys.argv[1]), RuntimeError):
     os.kill(os.getpid(), int(sys.argv[2]))
 """
 
@@ -82,7 +82,7 @@ def test_the_stacks_of_a_daemon_that_was_aborted_are_told_by_the_next(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, number: signal.Signals
 ) -> None:
     pid = killed_by(tmp_path, number)
-    with last_words(tmp_path, Told):
+    with keep_crash_report(tmp_path, Told):
         pass
     ((event, fields),) = events(caplog)
     assert (event, fields["pid"]) == ("The daemon before was aborted", pid)
@@ -94,7 +94,7 @@ def test_a_daemon_that_was_killed_is_told_of_by_the_next(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     pid = killed_by(tmp_path, signal.SIGKILL)
-    with last_words(tmp_path, Told):
+    with keep_crash_report(tmp_path, Told):
         pass
     ((event, fields),) = events(caplog)
     assert (event, fields["pid"]) == ("The daemon before ended without a word", pid)
@@ -104,7 +104,7 @@ def test_a_file_that_cannot_be_kept_or_read_costs_nothing(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     (tmp_path / NAME).mkdir()
-    with last_words(tmp_path, Told):
+    with keep_crash_report(tmp_path, Told):
         pass
     assert [event for event, _ in events(caplog)] == [
         "Last words cannot be read",
@@ -117,7 +117,7 @@ def test_a_link_in_its_place_is_not_followed(
 ) -> None:
     victim = tmp_path / "victim"
     (tmp_path / NAME).symlink_to(victim)
-    with last_words(tmp_path, Told):
+    with keep_crash_report(tmp_path, Told):
         pass
     assert not victim.exists()
     assert module.NAME not in [path.name for path in tmp_path.iterdir()]
