@@ -14,6 +14,7 @@ from podiumd.config.load import ConfigError, flatten, load, values_of, with_valu
 from podiumd.config.reload import LIVE, Settings
 from podiumd.config.settings import Config
 from podiumd.daemon import sighup
+from podiumd.daemon.agents import Agents
 from podiumd.daemon.sighup import has_terminal, reload_on_signal
 from podiumd.store.errors import StoreError
 from podiumd.wording import restart_command
@@ -28,8 +29,15 @@ class Running:
         self.applied: list[tuple[Config, frozenset[str]]] = []
         sources = ({"PODIUM_HOME": str(home)} | environ, "linux", home)
         self.file.write_text(text)
-        self.settings = Settings(load(*sources), lambda: load(*sources))
+        loaded = load(*sources)
+        self._places = loaded.places
+        self.settings = Settings(loaded, lambda: load(*sources))
         self.settings.on_change(self._apply, lambda agent: agent.plan.env.get("FIXED"))
+
+    def check_agents(self, **environ: str) -> None:
+        """Have agents looked at as the daemon does."""
+        agents = Agents(self.settings, environ, self._places)
+        self.settings.on_change(self._apply, lambda _: None, agents.check)
 
     async def _apply(self, config: Config, changed: frozenset[str]) -> None:
         self.applied.append((config, changed))
@@ -107,6 +115,29 @@ async def test_a_broken_file_changes_nothing_and_is_told_until_it_is_mended(
     assert [one.message for one in caplog.records] == ["Configuration refused"]
     await running.reads("limits.max_agents = 3\n")
     assert running.settings.status().problem is None
+
+
+async def test_a_script_with_which_a_start_would_fail_is_refused(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """In the words of the start; what else the file says does not take effect either."""
+    running = Running(tmp_path, HOME=str(tmp_path))
+    running.check_agents(HOME=str(tmp_path))
+    changed = '[limits]\nmax_agents = 3\n[agents.scripted]\nscript = "~/turns.toml"\n'
+    with pytest.raises(ConfigError) as gone:
+        await running.reads(changed)
+    key, script = "agents.scripted.script", tmp_path / "turns.toml"
+    place = f"{running.file}:4: {key}: {script}"
+    assert str(gone.value) == f"{place}: cannot be read: No such file or directory"
+    script.write_text("[[turns]]\ntext = 7\n")
+    with pytest.raises(ConfigError) as bad:
+        await running.reads(changed)
+    assert str(bad.value) == f"{place}, line 2: turns[0].text: expected a string, got the number 7"
+    assert running.settings.status().problem == str(bad.value) and not running.applied
+    script.write_text('[[turns]]\ntext = "x"\n')
+    answer = await running.reads(changed)
+    assert answer["changed"] == ["limits.max_agents"]
+    assert [one["key"] for one in answer["pending"]] == [key]
 
 
 async def test_the_environment_still_wins_over_a_file_that_is_read_anew(tmp_path: Path) -> None:

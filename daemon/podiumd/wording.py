@@ -7,14 +7,18 @@ reads the same everywhere. Names of the decoding library never reach a person.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from types import UnionType
-from typing import Annotated, Any, Final, Union, get_args, get_origin
+from typing import Annotated, Any, Final, Union, get_args, get_origin, get_type_hints
 
 import msgspec
 from msgspec import inspect
 
+from podiumd.core.findings import nearest
 from podiumd.observe.redaction import redact
+
+FaultPath = tuple[str | int, ...]
+"""A place within plain data: names of tables and numbers of lists, from 0."""
 
 _SHOWN_CHARACTERS: Final = 40
 _LOOKED_THROUGH: Final = 512
@@ -81,6 +85,72 @@ def convert(value: object, kind: Any) -> Any:
         return msgspec.convert(value, kind)
     except (msgspec.ValidationError, OverflowError):
         raise ValueError(f"expected {expected(kind)}, got {_got(value, kind)}") from None
+
+
+class Misfit(ValueError):
+    """A value does not fit its type: ``path`` is where, which the text names too, with what was
+    expected and came, or what is missing or unknown."""
+
+    def __init__(self, path: FaultPath, words: str) -> None:
+        parts = (f"[{one}]" if isinstance(one, int) else f".{quoted(one)[1:-1]}" for one in path)
+        place = "".join(parts).removeprefix(".")
+        super().__init__(f"{place}: {words}" if place else words)
+        self.path = path
+
+
+def convert_file(data: object, kind: Any) -> Any:
+    """Check the whole content of a file strictly against the type ``kind``, its tables of fields.
+
+    Raises ``Misfit`` for the first fault.
+    """
+    try:
+        return msgspec.convert(data, kind)
+    except (msgspec.ValidationError, OverflowError):
+        raise Misfit(*_find_fault(data, kind)) from None
+
+
+def _find_fault(value: object, kind: Any) -> tuple[FaultPath, str]:
+    """Find the first fault of a value that does not fit: where it is, and what is wrong there."""
+    for one in _alternatives(kind):
+        for path, item, its_kind in _parts(value, one):
+            if not _fits(item, its_kind):
+                inner, words = _find_fault(item, its_kind)
+                return (*path, *inner), words
+        if isinstance(value, dict) and _is_struct(one):
+            kinds = get_type_hints(one, include_extras=True)
+            for name in value:
+                if name not in kinds:
+                    return (str(name),), f"it is unknown; {nearest(str(name), kinds)}"
+            for field in msgspec.structs.fields(one):
+                if field.required and field.name not in value:
+                    return (), f"'{field.name}' is missing; expected {expected(kinds[field.name])}"
+    return (), f"expected {expected(kind)}, got {shown(value)}"
+
+
+def _parts(value: object, kind: Any) -> Iterator[tuple[FaultPath, object, Any]]:
+    """Yield what a list or table holds: where, what, and of which type it is to be."""
+    if isinstance(value, list) and get_origin(kind) in (list, tuple):
+        yield from (((at,), item, get_args(kind)[0]) for at, item in enumerate(value))
+    elif isinstance(value, dict) and get_origin(kind) is dict:
+        yield from (((str(name),), item, get_args(kind)[1]) for name, item in value.items())
+    elif isinstance(value, dict) and _is_struct(kind):
+        kinds = get_type_hints(kind, include_extras=True)
+        yield from (((name,), item, kinds[name]) for name, item in value.items() if name in kinds)
+
+
+def _alternatives(kind: Any) -> Iterator[Any]:
+    """Yield the types that a type is one of, without what is noted of them."""
+    if get_origin(kind) is Annotated:
+        yield from _alternatives(get_args(kind)[0])
+    elif get_origin(kind) in (Union, UnionType):
+        for one in get_args(kind):
+            yield from _alternatives(one)
+    else:
+        yield kind
+
+
+def _is_struct(kind: Any) -> bool:
+    return isinstance(kind, type) and issubclass(kind, msgspec.Struct)
 
 
 def _got(value: object, kind: Any) -> str:

@@ -21,8 +21,10 @@ from podiumd.agents.scripted.script import (
 @pytest.mark.parametrize(
     ("turn", "complaint"),
     [
-        ({"txt": "x"}, "unknown field `txt`"),
-        ({"times": "one"}, r"`int`, got `str` - at `\$\.turns\[0\]\.times`"),
+        ({"txt": "x"}, r"turns\[0\]\.txt: it is unknown; the nearest known is 'text'$"),
+        ({"times": "one"}, r"turns\[0\]\.times: expected an integer, got 'one'$"),
+        ({"ask": "Bash"}, r"turns\[0\]\.ask: expected a table or null, got 'Bash'$"),
+        ({"run": ["make"]}, r"turns\[0\]\.run\[0\]: expected a list, each a string, got 'make'$"),
         ({"when": "("}, "not a regular expression"),
         ({"times": -1}, "`times`"),
         ({"delay_ms": -1}, "`delay_ms`"),
@@ -30,8 +32,14 @@ from podiumd.agents.scripted.script import (
         ({"write": [{"path": "/etc/x", "content": ""}]}, "below the working directory"),
         ({"write": [{"path": "../x", "content": ""}]}, "below the working directory"),
         ({"run": [[]]}, "empty command"),
-        ({"tools": [{"args": {}}]}, "missing required field `tool`"),
-        ({"tools": [{"tool": "save", "expect": "no"}]}, "Invalid enum value 'no'"),
+        (
+            {"tools": [{"args": {}}]},
+            r"turns\[0\]\.tools\[0\]: 'tool' is missing; expected a string$",
+        ),
+        (
+            {"tools": [{"tool": "save", "expect": "no"}]},
+            r"\.tools\[0\]\.expect: expected one of 'done', 'refused', got 'no'$",
+        ),
         ({"error": "x", "usage_limit": "y"}, "exclude each other"),
     ],
 )
@@ -58,7 +66,10 @@ def test_scripts_are_toml_or_json_and_a_bad_file_is_named(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("name", "content", "complaint"),
     [
-        ("a.toml", '[[turns]]\n[[turns]]\ntext = "x"\ntimes = "1"\n', r"a\.toml, line 4: Expected"),
+        ("a.toml", '[[turns]]\n[[turns]]\n\ntimes = "1"\n', r"toml, line 4: turns\[1\]\.times: "),
+        ("a.toml", "turns = 1\n", r"line 1: turns: expected a list, each a table, got"),
+        ("a.toml", "", r"line 1: 'turns' is missing; expected a list, each a table$"),
+        ("a.json", "[]", r"a\.json: expected a table, got a list$"),
         ("a.toml", '[[turns]]\n\n[[turns]]\nwhen = "("\n', r"a\.toml, line 3: turns\[1\]: `when`"),
         ("a.toml", "turns = 1\nturns = 2\n", r"not TOML: .*line 2"),
         ("a.json", '{\n"turns": [}', r"not JSON: .*line 2"),

@@ -52,7 +52,7 @@ async def test_a_run_keeps_the_script_that_it_was_started_with_over_a_restart(
 @pytest.mark.parametrize(
     ("agent", "complaint"),
     [
-        ("scripted", "lines.toml, line 3: Object contains unknown field `txt`"),
+        ("scripted", r"lines.toml, line 3: turns\[0\].txt: it is unknown"),
         ("claude", "a script is played by the scripted agent alone"),
     ],
 )

@@ -14,7 +14,7 @@ from typing import Any, cast
 
 import msgspec
 
-from podiumd.agents.kind import Kind
+from podiumd.agents.kind import ConfiguredAgent, Kind
 from podiumd.drivers.base import Driver
 from podiumd.drivers.spool import SpoolWatch
 from podiumd.drivers.spooled import SPOOL_MEGABYTES
@@ -49,6 +49,14 @@ class Host(msgspec.Struct, frozen=True, kw_only=True):
 def load_driver(kind: Kind) -> ModuleType:
     """Load the module that drives agents of a kind; a daemon does so before it begins."""
     return import_module(f"{kind.package}.driver")
+
+
+def check_settings(agent: ConfiguredAgent, environ: Mapping[str, str]) -> None:
+    """Refuse settings with which no driver can be made: a kind whose settings name a file has a
+    ``check`` beside its ``make``. Blocks. Raises ``SettingFault``."""
+    check = getattr(load_driver(agent.kind), "check", None)
+    if check is not None:
+        check(agent.settings, environ)
 
 
 def make_driver(kind: Kind, host: Host) -> Driver:

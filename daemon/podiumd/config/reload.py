@@ -61,15 +61,22 @@ class Settings:
         self._read = read
         self._apply: Apply | None = None
         self._fixed: Callable[[ConfiguredAgent], object] = lambda _: None
+        self._check: Callable[[Loaded], None] = lambda _: None
         self._problem: str | None = None
         self._pending: dict[str, Any] = {}
         self._agents = loaded.config.agents
         self._lock = trio.Lock()
 
-    def on_change(self, apply: Apply, fixed: Callable[[ConfiguredAgent], object]) -> None:
+    def on_change(
+        self,
+        apply: Apply,
+        fixed: Callable[[ConfiguredAgent], object],
+        check: Callable[[Loaded], None] = lambda _: None,
+    ) -> None:
         """``apply`` puts new settings into force; it is given the keys that differ. ``fixed`` is
-        what an agent's settings have decided for the daemon's whole life."""
-        self._apply, self._fixed = apply, fixed
+        what an agent's settings have decided for the daemon's whole life. ``check`` raises
+        ``ConfigError`` for settings that a start would refuse; it may block."""
+        self._apply, self._fixed, self._check = apply, fixed, check
 
     async def reload(self) -> Reloaded:
         """Read the sources and put into force what can be.
@@ -79,6 +86,7 @@ class Settings:
         async with self._lock:
             try:
                 loaded = await trio.to_thread.run_sync(self._read)
+                await trio.to_thread.run_sync(self._check, loaded)
             except (ConfigError, PlaceError) as error:
                 self._problem = str(error)
                 effect = "the settings before it stay in force"

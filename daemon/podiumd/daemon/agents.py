@@ -9,8 +9,9 @@ from typing import Any
 from msgspec.structs import replace
 
 from podiumd.agents.environment import agent_environment
-from podiumd.agents.halves import Host, SettingFault, make_driver
+from podiumd.agents.halves import Host, SettingFault, check_settings, make_driver
 from podiumd.agents.kind import ConfiguredAgent, Where
+from podiumd.config.load import AGENTS, ConfigError, Loaded
 from podiumd.config.paths import Places
 from podiumd.config.reload import Settings
 from podiumd.config.settings import Config
@@ -40,6 +41,18 @@ class Agents:
         self.renew(found, config)
         return found
 
+    def check(self, loaded: Loaded) -> None:
+        """Refuse settings with which a start would fail. Blocks. Raises ``ConfigError``."""
+        faults = []
+        for name, agent in loaded.config.agents.items():
+            try:
+                check_settings(agent, self._environ)
+            except SettingFault as fault:
+                key = f"{AGENTS}.{name}.{fault.key}"
+                faults.append(f"{loaded.sources.get(key, 'default')}: {key}: {fault}")
+        if faults:
+            raise ConfigError(faults)
+
     def _made(self, agent: ConfiguredAgent, watch: SpoolWatch) -> Agent:
         name, places = agent.name, self._places
 
@@ -58,7 +71,7 @@ class Agents:
         try:
             driver = make_driver(agent.kind, host)
         except SettingFault as fault:
-            key = f"agents.{name}.{fault.key}"
+            key = f"{AGENTS}.{name}.{fault.key}"
             raise CannotMake(f"{self._settings.source(key)}: {key}: {fault}") from None
         return Agent(
             driver=driver,

@@ -310,11 +310,14 @@ async def test_a_script_may_be_a_file(tmp_path: Path, name: str, content: str) -
     [
         (None, "No such file"),
         ("[[replies", "Expected"),
-        ("replies = 3", "Expected `array`"),
-        ("[[replies]]\ntxt = 'x'", "unknown field `txt`"),
+        ("replies = 3", "replies: expected a list, each a table, got the number 3"),
+        (
+            "[[replies]]\ntxt = 'x'",
+            r"replies\[0\]\.txt: it is unknown; the nearest known is 'text'",
+        ),
         ("[[replies]]\nwhen = '('", r"replies\[0\].when"),
         ("[[replies]]\ndelay_seconds = -1", "delay_seconds"),
-        ("[[replies]]\nstop = 'soon'", "Invalid enum value"),
+        ("[[replies]]\nstop = 'soon'", r"replies\[0\]\.stop: expected one of .*, got 'soon'"),
     ],
 )
 async def test_a_script_that_cannot_be_used_says_why(

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from podiumd.agents.halves import Host, SettingFault
 from podiumd.agents.scripted.journal import Journal, Plays, read_journal
-from podiumd.agents.scripted.kind import SCRIPTED
+from podiumd.agents.scripted.kind import SCRIPTED, ScriptedSettings
 from podiumd.agents.scripted.script import (
     Script,
     ScriptError,
@@ -36,11 +36,15 @@ ENDING_SECONDS = 15.0
 def make(host: Host) -> ScriptedDriver:
     """Make the driver of one scripted agent. Raises ``SettingFault`` where its file cannot be
     used."""
-    file = of_home(host.settings().script, host.environ)
+    script = check(host.settings(), host.environ)
+    return ScriptedDriver(script or demo_script(), of_home(host.settings().script, host.environ))
+
+
+def check(settings: ScriptedSettings, environ: Mapping[str, str]) -> Script | None:
+    """Read the file that the settings name, if they name one. Raises ``SettingFault``."""
+    file = of_home(settings.script, environ)
     try:
-        return (
-            ScriptedDriver(load_script(Path(file)), file) if file else ScriptedDriver(demo_script())
-        )
+        return load_script(Path(file)) if file else None
     except ScriptError as error:
         raise SettingFault("script", str(error)) from None
 
@@ -65,9 +69,9 @@ class ScriptedDriver:
         usage="cost",
     )
 
-    def __init__(self, script: Script, file: str = "demo.toml") -> None:
+    def __init__(self, script: Script, file: str = "") -> None:
         self._script = script
-        self._file = file
+        self._file = file or "demo.toml"
         self._plays = Plays()
 
     @asynccontextmanager

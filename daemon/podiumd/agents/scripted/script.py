@@ -43,14 +43,12 @@ from typing import Any, Final, Literal
 import msgspec
 
 from podiumd.core.toml_lines import TomlLines
+from podiumd.wording import FaultPath, Misfit, convert_file
 
 SCRIPT_BYTES: Final = 256 * 1024
 """The most of a script: what a run is given stands in its first fact."""
 
 _READ: Final = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC
-_PLACE: Final = re.compile(r"`\$([^`]*)`")
-_PART: Final = re.compile(r"\.([A-Za-z_]+)|\[([0-9]+)\]")
-_UNKNOWN: Final = re.compile(r"unknown field `([^`]*)`")
 
 
 class ScriptError(ValueError):
@@ -138,9 +136,9 @@ def parse_script(data: object, name: str, lines: TomlLines | None = None) -> Scr
     Raises ``ScriptError``.
     """
     try:
-        script = msgspec.convert(data, Script)
-    except msgspec.ValidationError as error:
-        raise ScriptError(f"{name}{_line(lines, _path(str(error)))}: {error}") from None
+        script: Script = convert_file(data, Script)
+    except Misfit as error:
+        raise ScriptError(f"{name}{_line(lines, error.path)}: {error}") from None
     for index, turn in enumerate(script.turns):
         problem = _problem(turn)
         if problem:
@@ -149,15 +147,7 @@ def parse_script(data: object, name: str, lines: TomlLines | None = None) -> Scr
     return script
 
 
-def _path(problem: str) -> tuple[str | int, ...]:
-    """Parse the place that a problem with data names."""
-    place, unknown = _PLACE.search(problem), _UNKNOWN.search(problem)
-    parts = _PART.findall(place.group(1)) if place else []
-    path = tuple(name or int(index) for name, index in parts)
-    return (*path, unknown.group(1)) if unknown else path
-
-
-def _line(lines: TomlLines | None, path: tuple[str | int, ...]) -> str:
+def _line(lines: TomlLines | None, path: FaultPath) -> str:
     return "" if lines is None else f", line {lines.of(path)}"
 
 

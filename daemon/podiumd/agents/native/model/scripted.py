@@ -35,6 +35,7 @@ from podiumd.agents.native.model.base import (
     Usage,
 )
 from podiumd.core.reply.model_message import Message
+from podiumd.wording import convert_file
 
 _PIECE: Final = 24  # characters sent at once
 _OVER: Final = "The script of the scripted model is over: nothing is left to reply."
@@ -106,7 +107,7 @@ def _load(path: str) -> tuple[ScriptedReply, ...]:
         else:
             text = resources.files("podiumd.agents.native").joinpath(_DEMO).read_text("utf-8")
         data: Any = tomllib.loads(text) if name.endswith(".toml") else json.loads(text)
-        script = msgspec.convert(data, _Script)
+        script: _Script = convert_file(data, _Script)
         for index, reply in enumerate(script.replies):
             try:
                 re.compile(reply.when)
