@@ -35,6 +35,12 @@ def test_a_line_of_json_is_told_as_text() -> None:
     assert line.text == '2026-01-31T17:59:00.000Z WARNING Accept failed reason="no file left"'
 
 
+def test_a_value_that_could_drive_a_terminal_is_shown_escaped() -> None:
+    record = {"ts": "T", "level": "info", "event": "a\x1b[2J", "path": "b\x1b[2J", "c": ["\x9b"]}
+
+    assert parse(json.dumps(record)).text == r'T INFO a\x1b[2J path=b\x1b[2J c=["\x9b"]'
+
+
 @pytest.mark.parametrize("raw", ["", "{", '{"a": 1}', "[1]", "2026-01-31 no line of ours", "{}"])
 def test_what_is_no_line_of_the_log_stays_as_it_is(raw: str) -> None:
     assert parse(raw) == ("", "", raw)

@@ -15,6 +15,8 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from podiumd.observe.logs import text_value
+from podiumd.observe.redaction import escape
 from podiumd.service.arguments import LEVELS
 from podiumd.service.systemd import SERVICE
 
@@ -108,14 +110,9 @@ def parse(line: str) -> Line:
 
 def _as_text(record: dict[str, object]) -> str:
     fixed = ("ts", "level", "event")
-    given = [f"{k}={_value(v)}" for k, v in record.items() if k not in fixed and v is not None]
+    given = [f"{k}={text_value(v)}" for k, v in record.items() if k not in fixed and v is not None]
     head = f"{record['ts']} {str(record['level']).upper()} {record.get('event', '')}"
-    return " ".join([head, *given])
-
-
-def _value(value: object) -> str:
-    plain = isinstance(value, str) and value and not any(mark in value for mark in ' "=\t\n')
-    return str(value) if plain else json.dumps(value, ensure_ascii=False)
+    return " ".join([escape(head), *given])
 
 
 def since(words: str, now: datetime) -> datetime:
