@@ -366,13 +366,14 @@ def test_one_damaged_record_costs_no_other_and_half_made_files_are_cleared(tmp_p
     name = record(3).command_session_id
     (tmp_path / f"{name}.json").write_bytes(b'{"command_session_id": ')
     (tmp_path / f"{record(4).command_session_id}.log").write_bytes(b"no record")
-    (tmp_path / f"{record(1).command_session_id}.json.new").write_bytes(b"half")
+    for ending in ("new", "draft"):  # the first of an earlier release
+        (tmp_path / f"{record(1).command_session_id}.json.{ending}").write_bytes(b"half")
     (tmp_path / f"{record(5).command_session_id}.json").write_bytes(msgspec.json.encode(record(1)))
     (tmp_path / "notes.log").write_bytes(b"a person's")
     assert shelf.open() == [record(1), record(2)]
     left = {path.name for path in tmp_path.iterdir()}
     assert "notes.log" in left
-    assert not any(one.endswith((".new", "4.log")) for one in left)
+    assert not any(one.endswith((".new", ".draft", "4.log")) for one in left)
 
 
 @pytest.mark.parametrize("timestamp", ["", "yesterday", "2026-03-01T11:00:00"])

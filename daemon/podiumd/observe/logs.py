@@ -135,11 +135,12 @@ class TextLines(logging.Formatter):
         parts = [_timestamp(record), record.levelname, escape(event)]
         names = (*CONTEXT, *(name for name in fields if name not in CONTEXT))
         given = (name for name in names if fields.get(name) is not None)
-        parts.extend(f"{name}={_text_value(fields[name])}" for name in given)
+        parts.extend(f"{name}={text_value(fields[name])}" for name in given)
         return " ".join(parts)
 
 
-def _text_value(value: Any) -> str:
+def text_value(value: Any) -> str:
+    """Format a value of a field as a line for people has it."""
     if isinstance(value, str) and value and not any(mark in value for mark in ' "=\t\n'):
         return escape(value)
     return escape(json.dumps(value, ensure_ascii=False, default=str))

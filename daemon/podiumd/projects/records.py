@@ -15,7 +15,8 @@ from pathlib import Path
 
 import msgspec
 
-from podiumd.store.connection import beside, make_private, sync_directory
+from podiumd.store.connection import make_private
+from podiumd.tools.files.durable_file import store_file
 
 PREVIEW_CHARACTERS = 200
 _ID = re.compile(r"cmd-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
@@ -64,8 +65,10 @@ class Shelf:
         records = list(self._read())
         known = {one.command_session_id for one in records}
         for path in self._directory.iterdir():
-            half_made = path.suffix == ".new" or (path.suffix == ".log" and path.stem not in known)
-            if half_made and _ID.match(path.name):
+            half_made = path.suffix in (".draft", ".new")  # the second of an earlier release
+            if (half_made or (path.suffix == ".log" and path.stem not in known)) and _ID.match(
+                path.name
+            ):
                 path.unlink(missing_ok=True)
         return sorted(records, key=lambda one: (one.timestamp, one.command_session_id))
 
@@ -87,14 +90,7 @@ class Shelf:
 
     def put(self, record: CommandRecord) -> None:
         """Store the record in place of an earlier one, durably. Raises ``OSError``."""
-        path = self._record_path(record.command_session_id)
-        draft = beside(path, ".new")
-        with open(draft, "wb") as file:
-            file.write(msgspec.json.encode(record))
-            file.flush()
-            os.fsync(file.fileno())
-        draft.rename(path)
-        sync_directory(self._directory)
+        store_file(self._record_path(record.command_session_id), msgspec.json.encode(record))
 
     def remove(self, command_session_id: str) -> None:
         """Delete a run. What cannot be deleted stays, and is tried again another day."""

@@ -98,33 +98,21 @@ class Models:
 
     def listing(self, configured: str) -> list[SpeechModel]:
         """List every model that is known, and the one that is configured."""
-        rows: list[SpeechModel] = []
-        for model in KNOWN.values():
-            path = self.find(model.name)
-            row = SpeechModel(
-                name=model.name,
-                installed=path is not None,
-                path=str(path) if path is not None else None,
-                megabytes=model.megabytes,
-                multilingual=model.multilingual,
-                source="package" if model.packages else "hub",
-                configured=model.name == configured,
-            )
-            rows.append(row)
-        if is_path(configured):
-            own = self.find(configured)
-            rows.append(
-                SpeechModel(
-                    name=configured,
-                    installed=own is not None,
-                    path=str(self.own(configured)),
-                    megabytes=None,
-                    multilingual=None,
-                    source="directory",
-                    configured=True,
-                )
-            )
-        return rows
+        own = [configured] if is_path(configured) else []
+        return [self._row(name, configured) for name in (*KNOWN, *own)]
+
+    def _row(self, name: str, configured: str) -> SpeechModel:
+        path, model = self.find(name), KNOWN.get(name)
+        where = path if model is not None else self.own(name)
+        return SpeechModel(
+            name=name,
+            installed=path is not None,
+            path=None if where is None else str(where),
+            megabytes=None if model is None else model.megabytes,
+            multilingual=None if model is None else model.multilingual,
+            source="directory" if model is None else "package" if model.packages else "hub",
+            configured=name == configured,
+        )
 
     def expected(self, name: str, directory: Path) -> dict[str, str]:
         """Return the SHA-256 of each file that is known of an installed model."""

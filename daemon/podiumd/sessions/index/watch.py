@@ -19,17 +19,8 @@ from threading import Lock
 
 import msgspec
 import trio
-from watchdog.events import (
-    DirCreatedEvent,
-    DirDeletedEvent,
-    DirMovedEvent,
-    FileCreatedEvent,
-    FileDeletedEvent,
-    FileModifiedEvent,
-    FileMovedEvent,
-    FileSystemEvent,
-    FileSystemEventHandler,
-)
+from watchdog import events
+from watchdog.events import FileSystemEvent, FileSystemEventHandler
 from watchdog.observers import Observer
 from watchdog.observers.api import BaseObserver, ObservedWatch
 
@@ -41,15 +32,15 @@ MOST_PATHS = 4096
 """Changed files that are reported one by one; with more a sweep is the quicker way."""
 
 _CHANGES: list[type[FileSystemEvent]] = [
-    DirCreatedEvent,
-    DirDeletedEvent,
-    DirMovedEvent,
-    FileCreatedEvent,
-    FileDeletedEvent,
-    FileModifiedEvent,
-    FileMovedEvent,
+    events.DirCreatedEvent,
+    events.DirDeletedEvent,
+    events.DirMovedEvent,
+    events.FileCreatedEvent,
+    events.FileDeletedEvent,
+    events.FileModifiedEvent,
+    events.FileMovedEvent,
 ]
-_APPEARANCES: list[type[FileSystemEvent]] = [DirCreatedEvent, DirMovedEvent]
+_APPEARANCES: list[type[FileSystemEvent]] = [events.DirCreatedEvent, events.DirMovedEvent]
 
 # watchdog reports a queue that overflowed in its log alone.
 _OVERFLOW_LOGGER = "watchdog.observers.inotify_c"
@@ -110,7 +101,7 @@ class TreeWatch:
             changes = self._changes
             if not event.is_directory:
                 changes.files.update(name for name in (path, target) if name.endswith(_ENDINGS))
-            elif isinstance(event, DirCreatedEvent):
+            elif isinstance(event, events.DirCreatedEvent):
                 changes.directories.add(path)
             else:
                 changes.sweep = True
