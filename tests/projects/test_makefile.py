@@ -31,25 +31,52 @@ def names(text: str, **files: str) -> list[str]:
     return [target.name for target in targets(text, read)]
 
 
-def test_targets_come_in_order_and_once() -> None:
-    assert names("build: a.c\n\tcc a.c\ntest: build\nbuild:\n\techo again\nlint fmt:\n") == [
-        "build", "test", "lint", "fmt",
-    ]  # fmt: skip
+def row(id: str, text: str, found: str, **files: str) -> Any:
+    return pytest.param(text, found.split(), files, id=id)
 
 
-def test_recipes_patterns_paths_and_hidden_names_are_no_targets() -> None:
-    text = (
-        ".PHONY: all\n_hidden:\n.secret:\n%.o: %.c\nbench-%: x\nout/app: x\nall:\n"
-        "\techo not: this\nMakefile: configure\n.DEFAULT_GOAL := all\n"
-    )
-    assert names(text) == ["all"]
-
-
-def test_a_dotted_name_is_a_target_unless_it_is_a_file_to_build() -> None:
-    text = (
-        "test.unit:\nmain.o: main.c\nrelease.tar.gz:\n.PHONY: page.html v1.2\npage.html:\nv1.2:\n"
-    )
-    assert names(text) == ["test.unit", "page.html", "v1.2"]
+@pytest.mark.parametrize(
+    ("text", "found", "files"),
+    [
+        row("in order, each once",
+            "build: a.c\n\tcc a.c\ntest: build\nbuild:\n\techo again\nlint fmt:\n",
+            "build test lint fmt"),
+        row("no recipes, patterns, paths, hidden names",
+            ".PHONY: all\n_hidden:\n.secret:\n%.o: %.c\nbench-%: x\nout/app: x\nall:\n"
+            "\techo not: this\nMakefile: configure\n.DEFAULT_GOAL := all\n", "all"),
+        row("dotted, unless a file to build",
+            "test.unit:\nmain.o: main.c\nrelease.tar.gz:\n.PHONY: page.html v1.2\npage.html:\n"
+            "v1.2:\n", "test.unit page.html v1.2"),
+        row("no assignment, whatever its operator",
+            "A = x:y\nB := x:y\nC ::= x:y\nD :::= x:y\nE ?= x:y\nF += x:y\nG != echo x:y\n"
+            "export H = x:y\noverride I := x:y\nexport J\nreal: CFLAGS := -g\n"
+            "real: private K = 1\n", ""),
+        row("plain variables are put in",
+            "P = a b\nP += c\nQ := $(P)-x\nE =\n$(Q) ${P}:\n$(E)d$(E):\nN ?= e\nN ?= f\n$N:\n",
+            "a b c-x c d e"),
+        row("what only make could tell is left out",
+            "$(shell touch pwned) ok: x\nlist-$(foreach a,b c,$(a)): x\n$(UNKNOWN)build:\n"
+            "V != echo hi\n$(V):\n$(subst a,b,c d) $(X:a=b) fine: y\n$$dollar:\n$(unclosed\n",
+            "ok fine"),
+        row("no definitions, both sides of a conditional",
+            "define recipe\nno: such\nendef\ndefine outer\ndefine inner\nno2: x\nendef\nno3: x\n"
+            "endef\nifeq ($(OS),mac)\nmac: x\nelse\nlinux: x\nendif\nifdef A\nendif\nvpath %.c "
+            "src:lib\n", "mac linux"),
+        row("called like a directive", "include: x\nexport: x\ndefine: x\nelse: x\n",
+            "include export define else"),
+        row("continued lines, ends of Windows",
+            "a \\\n b: c \\\n d: e\r\nf:\r\n\techo\r\n", "a b f"),
+        row("other kinds of rules",
+            "a:: x\nb c &: y\nd: ; echo hi: there\ne: f | g\n", "a b c d e"),
+        row("another prefix of recipes",
+            ".RECIPEPREFIX = >\na:\n> echo no: target\n\tb: x\n", "a b"),
+        row("included files share the variables",
+            "N = one\ninclude a.mk missing.mk\n-include $(D)b.mk # why\nD =\nsinclude $(D)b.mk\n",
+            "one two", **{"a.mk": "$(N):\nM = two\n", "b.mk": "$(M):\n"}),
+    ],
+)  # fmt: skip
+def test_the_targets_of_a_text(text: str, found: list[str], files: dict[str, str]) -> None:
+    assert names(text, **files) == found
 
 
 def test_a_comment_with_two_signs_describes_its_target() -> None:
@@ -60,58 +87,6 @@ def test_a_comment_with_two_signs_describes_its_target() -> None:
     assert found == {
         "build": "ignored? no, nearer", "test": "Run the tests", "clean": "Tidy", "x": None,
     }  # fmt: skip
-
-
-def test_assignments_are_no_targets_whatever_their_operator() -> None:
-    text = (
-        "A = x:y\nB := x:y\nC ::= x:y\nD :::= x:y\nE ?= x:y\nF += x:y\nG != echo x:y\n"
-        "export H = x:y\noverride I := x:y\nexport J\nreal: CFLAGS := -g\nreal: private K = 1\n"
-    )
-    assert names(text) == []
-
-
-def test_plain_variables_are_put_in() -> None:
-    text = "P = a b\nP += c\nQ := $(P)-x\nE =\n$(Q) ${P}:\n$(E)d$(E):\nN ?= e\nN ?= f\n$N:\n"
-    assert names(text) == ["a", "b", "c-x", "c", "d", "e"]
-
-
-def test_what_only_make_could_tell_is_left_out() -> None:
-    text = (
-        "$(shell touch pwned) ok: x\nlist-$(foreach a,b c,$(a)): x\n$(UNKNOWN)build:\n"
-        "V != echo hi\n$(V):\n$(subst a,b,c d) $(X:a=b) fine: y\n$$dollar:\n$(unclosed\n"
-    )
-    assert names(text) == ["ok", "fine"]
-
-
-def test_definitions_are_skipped_and_both_sides_of_a_conditional_count() -> None:
-    text = (
-        "define recipe\nno: such\nendef\ndefine outer\ndefine inner\nno2: x\nendef\nno3: x\nendef\n"
-        "ifeq ($(OS),mac)\nmac: x\nelse\nlinux: x\nendif\nifdef A\nendif\nvpath %.c src:lib\n"
-    )
-    assert names(text) == ["mac", "linux"]
-
-
-def test_a_target_may_be_called_like_a_directive() -> None:
-    assert names("include: x\nexport: x\ndefine: x\nelse: x\n") == [
-        "include", "export", "define", "else",
-    ]  # fmt: skip
-
-
-def test_lines_are_continued_and_their_ends_may_be_those_of_windows() -> None:
-    assert names("a \\\n b: c \\\n d: e\r\nf:\r\n\techo\r\n") == ["a", "b", "f"]
-
-
-def test_other_kinds_of_rules_count_too() -> None:
-    assert names("a:: x\nb c &: y\nd: ; echo hi: there\ne: f | g\n") == ["a", "b", "c", "d", "e"]
-
-
-def test_recipes_may_have_another_prefix() -> None:
-    assert names(".RECIPEPREFIX = >\na:\n> echo no: target\n\tb: x\n") == ["a", "b"]
-
-
-def test_included_files_count_and_share_the_variables() -> None:
-    text = "N = one\ninclude a.mk missing.mk\n-include $(D)b.mk # why\nD =\nsinclude $(D)b.mk\n"
-    assert names(text, **{"a.mk": "$(N):\nM = two\n", "b.mk": "$(M):\n"}) == ["one", "two"]
 
 
 def test_there_is_a_limit_to_the_targets() -> None:
