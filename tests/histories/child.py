@@ -248,7 +248,7 @@ async def _commands(line: trio.SocketStream) -> Any:
 
 
 def _put_points_around_commits(points: Points) -> None:
-    for name in ("write", "write_aside"):
+    for name in ("write", "write_in_thread"):
         original = getattr(Index, name)
 
         async def write(*args: Any, original: Any = original, **kwargs: Any) -> Any:

@@ -355,7 +355,7 @@ async def test_while_all_that_was_read_waits_to_be_stored_the_processes_read_on(
     monkeypatch.setattr(follower, "WORTHWHILE_BYTES", 1)
     monkeypatch.setattr(follower, "process_count", lambda: 1)
     monkeypatch.setattr(bulk, "BATCH_FILES", 1)
-    write, stored, waiting, enough = Index.write_aside, trio.Event(), [0], trio.Event()
+    write, stored, waiting, enough = Index.write_in_thread, trio.Event(), [0], trio.Event()
 
     async def late(self: Index, change: Any, *args: Any) -> Any:
         if change is table.save:
@@ -365,7 +365,7 @@ async def test_while_all_that_was_read_waits_to_be_stored_the_processes_read_on(
             await stored.wait()
         return await write(self, change, *args)
 
-    monkeypatch.setattr(Index, "write_aside", late)
+    monkeypatch.setattr(Index, "write_in_thread", late)
     for number in range(1, 8):
         home.write(line(1), number)
     with trio.fail_after(HANG_SECONDS):

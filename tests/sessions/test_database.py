@@ -34,15 +34,15 @@ def add_and_fail(connection: sqlite3.Connection, key: str) -> None:
 async def test_what_is_written_is_found_by_either_way_of_asking(index: sqlite3.Connection) -> None:
     shared = Index(index)
     assert await shared.write(add, "a") == "a"
-    assert await shared.write_aside(add, "b") == "b"
-    assert await shared.ask(keys) == await shared.ask_aside(keys) == ["a", "b"]
+    assert await shared.write_in_thread(add, "b") == "b"
+    assert await shared.ask(keys) == await shared.ask_in_thread(keys) == ["a", "b"]
 
 
 async def test_a_change_that_fails_stores_nothing_and_the_next_goes_on(
     index: sqlite3.Connection,
 ) -> None:
     shared = Index(index)
-    for write in (shared.write, shared.write_aside):
+    for write in (shared.write, shared.write_in_thread):
         with pytest.raises(sqlite3.OperationalError):
             await write(add_and_fail, "a")
         assert await shared.ask(keys) == []
@@ -76,7 +76,7 @@ async def test_uses_do_not_overlap(index: sqlite3.Connection) -> None:
         add(connection, "b")
 
     async with trio.open_nursery() as nursery:
-        nursery.start_soon(shared.write_aside, slow)
+        nursery.start_soon(shared.write_in_thread, slow)
         await inside.wait()
         assert await shared.ask(keys) == ["a", "b"]
 
@@ -93,7 +93,7 @@ async def test_commits_reach_the_file_itself_now_and_then(
     monkeypatch.setattr(database, "COMMITS_A_CHECKPOINT", 3)
     monkeypatch.setattr(database, "LARGE_COMMIT", 3)
     shared = Index(index)
-    write: Callable[..., object] = shared.write_aside if aside else shared.write
+    write: Callable[..., object] = shared.write_in_thread if aside else shared.write
 
     def in_the_file() -> list[str]:
         copy = tmp_path / "copy.db"
@@ -128,7 +128,7 @@ async def test_while_the_log_begins_anew_who_reads_goes_on_and_who_writes_waits_
         nursery.start_soon(shared.checkpoint)
         await begun.wait()
         nursery.start_soon(shared.write, add, "a")
-        nursery.start_soon(shared.write_aside, add, "b")
+        nursery.start_soon(shared.write_in_thread, add, "b")
         await trio.testing.wait_all_tasks_blocked()
         assert await shared.ask(keys) == []
         over.set()
@@ -157,7 +157,7 @@ async def test_the_log_of_many_large_changes_side_by_side_begins_anew_now_and_th
 
     async def write(who: int) -> None:
         for number in range(60):
-            await shared.write_aside(much, f"{who}/{number}")
+            await shared.write_in_thread(much, f"{who}/{number}")
             sizes.append((tmp_path / "state" / f"{INDEX_NAME}-wal").stat().st_size)
 
     async with trio.open_nursery() as nursery:

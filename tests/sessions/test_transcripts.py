@@ -432,12 +432,12 @@ async def test_a_notification_says_how_far_the_log_goes(home: Home) -> None:
 async def test_a_listener_hears_each_session_once_however_often_it_changed() -> None:
     news = SessionChanges()
     with news.listen() as one:
-        news.tell("a")
-        news.tell("b", "a")
+        news.notify("a")
+        news.notify("b", "a")
         assert await one.changed() == {"a", "b"}
-        news.tell("c")
+        news.notify("c")
         assert await one.changed() == {"c"}
-    news.tell("d")
+    news.notify("d")
 
 
 async def test_a_session_that_is_new_grows_or_goes_is_news(tmp_path: Path) -> None:

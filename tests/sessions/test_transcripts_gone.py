@@ -405,7 +405,7 @@ async def test_what_is_not_stored_yet_is_told_to_nobody(
             return await write(change, *args)
 
         monkeypatch.setattr(service.index, "write", later)
-        monkeypatch.setattr(service.index, "write_aside", later)
+        monkeypatch.setattr(service.index, "write_in_thread", later)
         if rewritten:
             support.replace(path, line(2, "two") + line(1, "one"))
         else:

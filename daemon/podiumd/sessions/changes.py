@@ -19,7 +19,7 @@ class Listener:
         self._changed: set[str] = set()
         self._bell = trio.Event()
 
-    def tell(self, session_ids: Iterable[str]) -> None:
+    def notify(self, session_ids: Iterable[str]) -> None:
         """Note what changed."""
         self._changed.update(session_ids)
         if self._changed:
@@ -49,7 +49,7 @@ class SessionChanges:
         finally:
             self._listeners.discard(listener)
 
-    def tell(self, *session_ids: str) -> None:
-        """These sessions changed, and the index says so."""
+    def notify(self, *session_ids: str) -> None:
+        """Notify the listeners that these sessions changed, and the index says so."""
         for listener in self._listeners:
-            listener.tell(session_ids)
+            listener.notify(session_ids)

@@ -143,7 +143,7 @@ class Transcripts:
         ``before``: only those changed last before that time (milliseconds since 1970).
         """
         await self._follower.ready.wait()
-        return await self._index.ask_aside(table.gone, before)
+        return await self._index.ask_in_thread(table.gone, before)
 
     # -- messages ----------------------------------------------------------------------------
 

@@ -40,7 +40,7 @@ class Index:
         async with self._lock:
             return query(self._connection, *args, **kwargs)
 
-    async def ask_aside(self, query: Query[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    async def ask_in_thread(self, query: Query[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Run a query that may take milliseconds, in a thread. Raises ``sqlite3.Error``."""
         async with self._lock:
             return await trio.to_thread.run_sync(lambda: query(self._connection, *args, **kwargs))
@@ -53,7 +53,7 @@ class Index:
         await self._checkpoint_after(1)
         return result
 
-    async def write_aside(self, change: Query[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    async def write_in_thread(self, change: Query[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Run a change of many rows in a transaction, in a thread. Raises as ``write``.
 
         None begins before the checkpoint after the one before it is over.

@@ -162,7 +162,7 @@ class Follower:
         try:
             found = tree.look(self._roots, path)
         except OSError as error:
-            await self._problems.tell(path, f"cannot be read: {error.strerror}")
+            await self._problems.log(path, f"cannot be read: {error.strerror}")
             return
         if isinstance(found, Found):
             await self.refresh(found)
@@ -194,7 +194,7 @@ class Follower:
         try:
             found = tree.look(self._roots, row.path)
         except OSError as error:
-            await self._problems.tell(row.path, f"cannot be read: {error.strerror}")
+            await self._problems.log(row.path, f"cannot be read: {error.strerror}")
             return
         if isinstance(found, Found):
             seen = (row.size, row.mtime_ns, row.ino)
@@ -247,14 +247,14 @@ class Follower:
     async def _apply(self, row: Row | None, result: Update | Unreadable) -> None:
         if isinstance(result, Unreadable):
             if not result.vanished:  # else its end is reported as a change of its own
-                await self._problems.tell(result.path, result.problem)
+                await self._problems.log(result.path, result.problem)
             return
         await self._logs.apply(result)
         if row is not None and row.gone:
             await self._logs.found_again(result.row)
         _report(result.row, result.problems)
-        await self._problems.over([result.row.path])
-        self.changes.tell(result.row.session_id)
+        await self._problems.forget([result.row.path])
+        self.changes.notify(result.row.session_id)
 
     # -- the whole tree ----------------------------------------------------------------------
 
@@ -284,12 +284,12 @@ class Follower:
         """Bring the index up to date; returns all directories, as ``TreeWatch.complete`` wants."""
         async with bulk_reader(self._formats, command=command_of(self._roots)) as reader:
             with self._costing():
-                known = await self._index.ask_aside(table.known)
+                known = await self._index.ask_in_thread(table.known)
                 found, changes = await self._compare(known, reader)
             for path, problem in found.problems:
-                await self._problems.tell(path, problem)
+                await self._problems.log(path, problem)
             if changes.companions or changes.companions_gone:
-                await self._index.write_aside(
+                await self._index.write_in_thread(
                     table.update_companions, changes.companions, changes.companions_gone
                 )
             if not reader.started:
@@ -360,11 +360,11 @@ class Follower:
                 table.with_logs, [u.row.session_id for u in updates if u.rewritten]
             )
             done = [u for u in updates if u.row.session_id not in with_logs]
-            await self._index.write_aside(table.save, [u.row for u in done])
+            await self._index.write_in_thread(table.save, [u.row for u in done])
         for each in done:
             _report(each.row, each.problems)
-        await self._problems.over(each.row.path for each in done)
-        self.changes.tell(*(each.row.session_id for each in done))
+        await self._problems.forget(each.row.path for each in done)
+        self.changes.notify(*(each.row.session_id for each in done))
         finished = {each.row.session_id for each in done}
         for found in batch:
             if found.session_id not in finished:
@@ -377,12 +377,12 @@ class Follower:
                 await held.enter_async_context(self.holding(session_id))
             lost = [
                 replace(row, gone=True)
-                for row in await self._index.ask_aside(table.rows, session_ids)
+                for row in await self._index.ask_in_thread(table.rows, session_ids)
                 if not row.gone and tree.look(self._roots, row.path) is None
             ]
             if lost:
                 await self._logs.lose(lost)
-        self.changes.tell(*(row.session_id for row in lost))
+        self.changes.notify(*(row.session_id for row in lost))
         for row in lost:
             log("Session file is gone", session_id=row.session_id, path=row.path)
 

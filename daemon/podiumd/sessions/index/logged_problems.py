@@ -15,47 +15,47 @@ class LoggedProblems:
     """Problems that were logged, in memory and in the index; a lost index may have them logged
     again."""
 
-    def __init__(self, index: Index, told: dict[str, set[str]]) -> None:
+    def __init__(self, index: Index, logged: dict[str, set[str]]) -> None:
         self._index = index
-        self._told = told
+        self._logged = logged
 
     @classmethod
     async def load(cls, index: Index) -> Self:
         """Load what was logged in earlier lives. Raises ``sqlite3.Error``."""
-        told = await index.ask(_read)
-        if told:
-            await index.write_aside(_prune, told)
-        return cls(index, told)
+        logged = await index.ask(_read)
+        if logged:
+            await index.write_in_thread(_prune, logged)
+        return cls(index, logged)
 
-    async def tell(self, path: str, problem: str) -> None:
+    async def log(self, path: str, problem: str) -> None:
         """Log a fault of a file or directory, once. Raises ``sqlite3.Error``."""
-        told = self._told.setdefault(path, set())
-        if problem not in told:
-            told.add(problem)
+        logged = self._logged.setdefault(path, set())
+        if problem not in logged:
+            logged.add(problem)
             log("Session file cannot be read", "warning", path=path, problem=problem)
             await self._index.write(_save, path, problem)
 
-    async def over(self, paths: Iterable[str]) -> None:
+    async def forget(self, paths: Iterable[str]) -> None:
         """Forget these paths' problems: they could be read, and a later problem is logged again.
 
         Raises ``sqlite3.Error``.
         """
-        for path in [path for path in paths if path in self._told]:
-            self._told.pop(path, None)
+        for path in [path for path in paths if path in self._logged]:
+            self._logged.pop(path, None)
             await self._index.write(_drop, path)
 
 
 def _read(connection: sqlite3.Connection) -> dict[str, set[str]]:
-    told: dict[str, set[str]] = {}
+    logged: dict[str, set[str]] = {}
     for path, problem in connection.execute("SELECT path, problem FROM complaints"):
-        told.setdefault(os.fsdecode(path), set()).add(problem)
-    return told
+        logged.setdefault(os.fsdecode(path), set()).add(problem)
+    return logged
 
 
-def _prune(connection: sqlite3.Connection, told: dict[str, set[str]]) -> None:
+def _prune(connection: sqlite3.Connection, logged: dict[str, set[str]]) -> None:
     """Drop the problems of files that are gone, so that they do not pile up."""
-    for path in [path for path in told if not os.path.lexists(path)]:
-        del told[path]
+    for path in [path for path in logged if not os.path.lexists(path)]:
+        del logged[path]
         _drop(connection, path)
 
 

@@ -102,7 +102,7 @@ class Logs:
             await self._index.write(table.save, [row])
             opened.path = row.path
         if update.entries or update.rewritten:
-            opened.tell()
+            opened.notify()
 
     @contextmanager
     def _or_lost(self, opened: OpenLog) -> Iterator[None]:
@@ -136,7 +136,7 @@ class Logs:
         await self._index.write(_save_lost, rows, [each[1:] for each in lost])
         for opened, row, log, state in lost:
             opened.settle(log, state, row.path)
-            opened.tell()
+            opened.notify()
 
     async def _kept(self, session_id: str) -> Ledger | None:
         """Return the ledger of a session, or ``None``.
@@ -225,7 +225,7 @@ class Logs:
             if log.generation != opened.generation:
                 await self._ledgers.save_ledgers([_ledger(log, row)])
             quick = len(entries) <= QUICK_ENTRIES and not read.forks
-            write = self._index.write if quick else self._index.write_aside
+            write = self._index.write if quick else self._index.write_in_thread
             save = _save if opened.state.offset else _save_anew
             await write(save, row, log, state, read)
             opened.settle(log, state, row.path)
@@ -245,7 +245,7 @@ class Logs:
         ledger = await trio.to_thread.run_sync(_ledger, log, row)
         await self._ledgers.save_ledgers([ledger])
         state = LogState(row.offset, row.generation, cursor)
-        await self._index.write_aside(_save_anew, row, log, state, read)
+        await self._index.write_in_thread(_save_anew, row, log, state, read)
         opened.settle(log, state, row.path)
 
     def _close_old(self, used: OpenLog) -> None:

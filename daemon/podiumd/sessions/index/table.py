@@ -339,24 +339,11 @@ def _signed(number: int) -> int:
 
 
 def _columns(row: Row) -> tuple[Any, ...]:
-    return (
-        row.session_id,
-        row.agent,
-        _to_sql(row.path),
-        _signed(row.dev),
-        _signed(row.ino),
-        row.size,
-        row.mtime_ns,
-        row.offset,
-        row.head,
-        row.tail,
-        row.generation,
-        _encode(row.summary),
-        row.problems,
-        row.gone,
-        row.sort_at,
-        row.summary.cwd,
-    )
+    values = msgspec.structs.asdict(row)
+    values["path"] = _to_sql(row.path)
+    values["dev"], values["ino"] = _signed(row.dev), _signed(row.ino)
+    values["summary"] = _encode(row.summary)
+    return (*values.values(), row.summary.cwd)
 
 
 def _row(columns: tuple[Any, ...]) -> Row:

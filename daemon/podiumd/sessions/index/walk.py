@@ -166,13 +166,8 @@ def _add_session(
         return
     path = entry.path
     facts = known.sessions.get(path)
-    if facts is not None and facts == (
-        path,
-        status.st_size,
-        status.st_mtime_ns,
-        status.st_ino,
-        status.st_dev,
-    ):
+    now = (path, status.st_size, status.st_mtime_ns, status.st_ino, status.st_dev)
+    if facts is not None and facts == now:
         tree.same.add(facts[0])
     else:
         tree.sessions.append(found(session_id, agent, path, status))

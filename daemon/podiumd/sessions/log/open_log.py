@@ -60,7 +60,7 @@ class OpenLog:
         self._cache: deque[Encoded] = deque()
         self._cached_bytes = 0
 
-    def tell(self) -> None:
+    def notify(self) -> None:
         """Wake every follower: the log has grown, was rewritten, or is closed."""
         self.grown.set()
         self.grown = trio.Event()
@@ -68,7 +68,7 @@ class OpenLog:
     def close(self) -> None:
         """End every feed."""
         self.closed = True
-        self.tell()
+        self.notify()
 
     def fail(self, error: BaseException) -> None:
         """End every feed with a fault, so that their readers come back for what they missed."""

@@ -44,15 +44,15 @@ class BegunJob:
                 self.settle(AudioError(line.code, line.message))
             case _:
                 pass
-        self.tell()
+        self.notify()
 
     def settle(self, outcome: Heard | AudioError | EngineFailed) -> None:
         """Settle the job; the first outcome holds."""
         if self.outcome is None:
             self.outcome = outcome
-        self.tell()
+        self.notify()
 
-    def tell(self) -> None:
+    def notify(self) -> None:
         """Wake the tasks that wait for a sign of life."""
         self._sign.set()
         self._sign = trio.Event()
@@ -177,13 +177,13 @@ class WorkerProcess:
         if isinstance(line, wire.Ready):
             self.ready = True
             for begun in self._begun.values():
-                begun.tell()
+                begun.notify()
         elif isinstance(line, wire.Broken):
             self.problem = line.message
         elif line.job in self._begun:
             # Jobs that wait for their turn see that there is life.
             for begun in self._begun.values():
-                begun.take(line) if begun.number == line.job else begun.tell()
+                begun.take(line) if begun.number == line.job else begun.notify()
 
     async def _drain(self) -> None:
         assert self._process.stderr is not None
