@@ -5,12 +5,14 @@ from __future__ import annotations
 import errno
 import json
 import os
-import select
 import socket
-import sys
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Self
+
+import trio
+
+from podiumd.tools.process.processes import Identity, wait_gone
 
 _NOT_LISTENING: Final = (errno.ENOENT, errno.ECONNREFUSED, errno.ENOTDIR)
 _CHUNK: Final = 65536
@@ -73,35 +75,9 @@ def is_listening(path: Path) -> bool:
         return probe.connect_ex(os.fspath(path)) not in _NOT_LISTENING
 
 
-if sys.platform == "darwin":
-
-    class Exit:
-        """The end of a process that is not our child; made before it is asked to end."""
-
-        def __init__(self, pid: int) -> None:
-            self._queue = select.kqueue()
-            watch = select.kevent(pid, select.KQ_FILTER_PROC, select.KQ_EV_ADD, select.KQ_NOTE_EXIT)
-            try:
-                self._queue.control([watch], 0)
-                self._gone = False
-            except ProcessLookupError:
-                self._gone = True
-
-        def wait(self, seconds: float) -> bool:
-            """Wait at most ``seconds``; return whether the process is gone."""
-            return self._gone or bool(self._queue.control(None, 1, seconds))
-
-else:
-
-    class Exit:
-        """The end of a process that is not our child; made before it is asked to end."""
-
-        def __init__(self, pid: int) -> None:
-            try:
-                self._watch: int | None = os.pidfd_open(pid)
-            except ProcessLookupError:
-                self._watch = None
-
-        def wait(self, seconds: float) -> bool:
-            """Wait at most ``seconds``; return whether the process is gone."""
-            return self._watch is None or bool(select.select([self._watch], [], [], seconds)[0])
+async def is_gone(process: Identity, seconds: float) -> bool:
+    """Wait at most ``seconds`` for the end of a process; return whether it is gone."""
+    with trio.move_on_after(seconds):
+        await wait_gone(process)
+        return True
+    return False

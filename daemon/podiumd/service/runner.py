@@ -13,7 +13,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final, Literal
 
-from podiumd.service.daemon_link import DaemonLink, Exit, NoDaemon, is_listening
+import trio
+
+from podiumd.service.daemon_link import DaemonLink, NoDaemon, is_gone, is_listening
+from podiumd.tools.process.processes import identity_of
 
 ANSWER_SECONDS: Final = 20.0
 GONE_SECONDS: Final = 30.0
@@ -205,12 +208,12 @@ class Runner:
                 if only_stray and status.get("service"):
                     return
                 self._meanwhile(meanwhile, tolerate=tolerate)
-                gone = Exit(int(status["pid"]))
+                process = identity_of(int(status["pid"]))
                 link.call("daemon.shutdown", turns=turns)
         except (NoDaemon, KeyError) as error:
             self._tell(f"The daemon did not answer ({error}); its service manager stops it.")
             return
-        if not gone.wait(GONE_SECONDS):
+        if process is not None and not trio.run(is_gone, process, GONE_SECONDS):
             raise StepFailed(
                 f"The daemon (pid {status['pid']}) is still stopping after {GONE_SECONDS:g} s: "
                 "'podium service logs' tells why."
