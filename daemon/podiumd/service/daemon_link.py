@@ -56,9 +56,9 @@ class DaemonLink:
             self._sock.sendall(json.dumps(request).encode() + b"\n")
             while not answer.endswith(b"\n"):
                 data = self._sock.recv(_CHUNK)
+                answer += data
                 if not data or len(answer) > _MOST_BYTES:
                     raise NoDaemon(self._path, "it closed the connection without an answer")
-                answer += data
         except OSError as error:
             raise NoDaemon(self._path, error.strerror or str(error)) from None
         for line in answer.splitlines():
