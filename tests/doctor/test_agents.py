@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
@@ -84,42 +85,41 @@ def test_what_is_no_program_is_broken(tmp_path: Path) -> None:
     assert found.state == "broken" and "cannot be run: Exec format error" in found.message
 
 
-def test_the_native_agent_is_told_with_its_model_key_and_sandbox(tmp_path: Path) -> None:
-    patient = subject(tmp_path)
-    found = only(agents.agent(patient, "native"))
-    assert (found.state, found.message.split(" (")[0]) == (
-        "ok",
-        "not set up, and nothing else needs it",
-    )
-    chosen = with_settings(patient, agents__native__sandbox="off", agents__native__model="m-1")
-    found = only(agents.agent(chosen, "native"))
-    assert found.state == "broken" and "ANTHROPIC_API_KEY" in found.message
-    keyed = replace(chosen, daemon_environ={"ANTHROPIC_API_KEY": "secret"})
+LOCAL = {"provider": "openai", "base_url": "http://127.0.0.1:1/v1"}
+UNCONFINED = "commands run without a sandbox (agents.native.sandbox)"
+
+
+@pytest.mark.parametrize(
+    ("chosen", "key", "state", "words"),
+    [
+        pytest.param({}, "", "broken", "ANTHROPIC_API_KEY", id="a model without its key"),
+        pytest.param({}, "secret", "ok",
+                     f"m-1 of anthropic, key in ANTHROPIC_API_KEY; {UNCONFINED}", id="with it"),
+        pytest.param({"model": ""}, "secret", "ok", f"{DEFAULT_MODEL} of anthropic, key in ",
+                     id="the usual model"),
+        pytest.param({"model": "", **LOCAL}, "", "ok",
+                     "the server's own model at 127.0.0.1:1, without a key; ", id="a local server"),
+        pytest.param({"model": "", "provider": "scripted"}, "", "ok", "scripted replies, a demo; ",
+                     id="the demo"),
+        pytest.param({"model": "/my/replies.toml", "provider": "scripted"}, "", "ok",
+                     "replies of /my/replies.toml; ", id="replies of a file"),
+    ],
+)  # fmt: skip
+def test_the_native_agent_is_told_with_its_model_key_and_sandbox(
+    tmp_path: Path, chosen: dict[str, str], key: str, state: str, words: str
+) -> None:
+    settings = {"sandbox": "off", "model": "m-1"} | chosen
+    named = {f"agents__native__{name}": value for name, value in settings.items()}
+    patient = with_settings(subject(tmp_path), **named)
+    keyed = replace(patient, daemon_environ={"ANTHROPIC_API_KEY": key} if key else {})
     found = only(agents.agent(keyed, "native"))
-    unconfined = "commands run without a sandbox (agents.native.sandbox)"
-    assert (found.state, found.message) == (
-        "ok",
-        f"m-1 of anthropic, key in ANTHROPIC_API_KEY; {unconfined}",
-    )
-    local = with_settings(
-        patient,
-        agents__native__provider="openai",
-        agents__native__base_url="http://127.0.0.1:1/v1",
-        agents__native__sandbox="off",
-    )
-    message = only(agents.agent(local, "native")).message
-    assert message.startswith("the server's own model at 127.0.0.1:1, without a key; ")
-    default = with_settings(patient, agents__native__sandbox="off")
-    keyed = replace(default, daemon_environ={"ANTHROPIC_API_KEY": "secret"})
-    assert only(agents.agent(keyed, "native")).message.startswith(
-        f"{DEFAULT_MODEL} of anthropic, key in "
-    )
-    demo = with_settings(
-        patient, agents__native__provider="scripted", agents__native__sandbox="off"
-    )
-    assert only(agents.agent(demo, "native")).message.startswith("scripted replies, a demo; ")
-    played = with_settings(demo, agents__native__model="/my/replies.toml")
-    assert only(agents.agent(played, "native")).message.startswith("replies of /my/replies.toml; ")
+    assert found.state == state and words in found.message
+
+
+def test_a_native_agent_that_is_not_set_up_is_well(tmp_path: Path) -> None:
+    found = only(agents.agent(subject(tmp_path), "native"))
+    assert found.state == "ok"
+    assert found.message.startswith("not set up, and nothing else needs it (")
 
 
 @pytest.mark.parametrize(("policy", "state"), [("auto", "ok"), ("required", "broken")])
@@ -169,29 +169,41 @@ def test_git_is_told_with_its_version_or_missed(tmp_path: Path) -> None:
     assert only(programs.git(patient)).state == "broken"
 
 
-def test_speech_may_be_missing_and_its_model_may_not_be_nowhere(
+@pytest.mark.parametrize(
+    ("chosen", "installed", "state", "message"),
+    [
+        pytest.param({}, False, "ok", "not installed, and nothing else needs it", id="no extra"),
+        pytest.param({"enabled": False}, False, "ok", "off (voice.enabled)", id="off"),
+        pytest.param({}, True, "warn", "The model 'base' is not installed", id="no model"),
+        pytest.param({"model": "/no/where"}, True, "warn", "The directory /no/where holds no model "
+                     "(model.bin, config.json, tokenizer.json)", id="none in a directory"),
+        pytest.param({"engine": "openai", "url": "http://box:8000"}, True, "ok",
+                     "engine openai http://box:8000", id="a server"),
+        pytest.param({"engine": "openai"}, True, "warn", "There is no key for the speech server: "
+                     "OPENAI_API_KEY is not set", id="a server without its key"),
+        pytest.param({"engine": "wyoming"}, True, "warn", "No Wyoming server is named",
+                     id="a server that is not named"),
+        pytest.param({"engine": "scripted"}, True, "ok", "engine scripted", id="scripted"),
+    ],
+)  # fmt: skip
+def test_speech_is_told_with_its_engine_and_what_it_lacks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, chosen: dict[str, Any], installed: bool,
+    state: str, message: str,
+) -> None:  # fmt: skip
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: object() if installed else None)
+    settings = {f"voice__{name}": value for name, value in chosen.items()}
+    found = only(programs.voice(with_settings(subject(tmp_path), **settings)))
+    assert (found.state, found.message) == (state, message)
+
+
+def test_the_model_of_speech_is_told_with_its_place(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     patient = subject(tmp_path)
-    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-    assert only(programs.voice(patient)).message == "not installed, and nothing else needs it"
-    assert only(programs.voice(with_settings(patient, voice__enabled=False))).state == "ok"
     monkeypatch.setattr("importlib.util.find_spec", lambda name: object())
-    missing = only(programs.voice(patient))
-    assert (missing.state, missing.message) == ("warn", "The model 'base' is not installed")
-    assert missing.fix == "Run: podium voice install base"
+    assert only(programs.voice(patient)).fix == "Run: podium voice install base"
     there = model_in(patient.places.state / "models" / "base")
     assert only(programs.voice(patient)).message == f"installed; model base in {there}"
-    server = with_settings(patient, voice__engine="openai", voice__url="http://box:8000")
-    assert only(programs.voice(server)).message == "engine openai http://box:8000"
-    theirs = only(programs.voice(with_settings(patient, voice__engine="openai")))
-    assert theirs.state == "warn" and "OPENAI_API_KEY is not set" in theirs.message
-    unnamed = only(programs.voice(with_settings(patient, voice__engine="wyoming")))
-    assert (unnamed.state, unnamed.message) == ("warn", "No Wyoming server is named")
-    played = with_settings(patient, voice__engine="scripted")
-    assert only(programs.voice(played)).message == "engine scripted"
-    nowhere = with_settings(patient, voice__model=str(tmp_path / "model"))
-    assert only(programs.voice(nowhere)).state == "warn"
 
 
 def test_the_key_of_the_native_agent_may_be_in_the_shell_alone(tmp_path: Path) -> None:
