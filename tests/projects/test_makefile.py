@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from podiumd.projects import discovery, places
-from podiumd.projects.discovery import MOST_FILE_BYTES, Discovery, discover
+from podiumd.projects.discovery import MOST_FILE_BYTES, Discovery
 from podiumd.projects.makefile import MOST_TARGETS, Target, targets
 from podiumd.projects.menu import Command, Ids, Offered, general_commands, tree, words_of
 from podiumd.projects.scripts import just_recipes, package_scripts
@@ -272,7 +272,7 @@ ENVIRONMENT = {"PATH": os.environ["PATH"]}
 
 
 def offered(path: Path, environment: Mapping[str, str] = ENVIRONMENT) -> Offered:
-    return discover(path, environment)
+    return discovery._offered(discovery._look(path, None), environment)
 
 
 def labels(found: Offered) -> list[str]:

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from podiumd.sessions.log import reading
-from podiumd.sessions.log.reading import CHUNK_BYTES, MARK_BYTES, Chunks, Trail, chunks, mark, same
+from podiumd.sessions.log.reading import CHUNK_BYTES, MARK_BYTES, Chunks, Trail, chunks, same
 from tests.sessions.support import append, overwrite
 
 Open = Callable[[Path], int]
@@ -160,7 +160,7 @@ def test_a_file_that_changes_while_it_is_read_gives_whole_lines_of_its_own(
 def test_a_mark_fits_as_long_as_what_stands_before_it_is_the_same(file: Path, opened: Open) -> None:
     file.write_bytes(b"x" * 10_000)
     descriptor = opened(file)
-    seen = mark(descriptor, 10_000)
+    seen = Trail(descriptor, 10_000).mark()
     append(file, b"more")
     assert same(descriptor, 10_000, seen)
     assert (len(seen.head), len(seen.tail)) == (16, 16)
@@ -170,7 +170,7 @@ def test_a_mark_fits_as_long_as_what_stands_before_it_is_the_same(file: Path, op
 def test_a_mark_does_not_fit_another_start_or_end(file: Path, place: int, opened: Open) -> None:
     file.write_bytes(b"x" * 10_000)
     descriptor = opened(file)
-    seen = mark(descriptor, 10_000)
+    seen = Trail(descriptor, 10_000).mark()
     with file.open("r+b") as writer:
         writer.seek(place)
         writer.write(b"y")
@@ -180,7 +180,7 @@ def test_a_mark_does_not_fit_another_start_or_end(file: Path, place: int, opened
 def test_a_mark_does_not_fit_a_shorter_file(file: Path, opened: Open) -> None:
     file.write_bytes(b"x" * 100)
     descriptor = opened(file)
-    seen = mark(descriptor, 100)
+    seen = Trail(descriptor, 100).mark()
     os.truncate(file, 99)
     assert not same(descriptor, 100, seen)
 
@@ -203,6 +203,6 @@ def test_a_trail_that_was_followed_is_as_one_that_is_made_anew(
         if skipped == len(sizes) - 1:
             trail.skip_to(offset)
         assert trail.offset == offset
-        assert trail.mark() == mark(descriptor, offset)
+        assert trail.mark() == Trail(descriptor, offset).mark()
     finally:
         os.close(descriptor)

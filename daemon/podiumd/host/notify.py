@@ -64,10 +64,6 @@ class Notifier:
         """Feed the watchdog."""
         self._send("WATCHDOG=1")
 
-    def status(self, words: str) -> None:
-        """Send one line for people: what the daemon is doing."""
-        self._send(f"STATUS={words}")
-
     def _send(self, message: str) -> None:
         if self._address is None:
             return

@@ -73,11 +73,6 @@ def general(environment: Mapping[str, str]) -> list[Command]:
     return general_commands(name for name in _PROGRAMS if shutil.which(name, path=search))
 
 
-def discover(directory: Path, environment: Mapping[str, str]) -> Offered:
-    """Read what ``directory`` offers. Blocking: for a thread."""
-    return _offered(_look(directory, None), environment)
-
-
 def _look(directory: Path, known: _Known | None) -> _Known:
     if known and all(_stamp(path) == stamp for path, stamp in known.stamps.items()):
         return known

@@ -86,11 +86,6 @@ def chunks(fd: int, start: int, end: int | None = None) -> Chunks:
     return Chunks(fd, start, os.fstat(fd).st_size if end is None else end)
 
 
-def mark(fd: int, offset: int) -> Mark:
-    """Return what stands before ``offset``, to know it again. Raises ``OSError``."""
-    return Trail(fd, offset).mark()
-
-
 def same(fd: int, offset: int, mark: Mark) -> bool:
     """Return whether the mark still fits: what stood before ``offset`` does so still.
 
