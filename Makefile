@@ -16,8 +16,9 @@ SOURCES := $(wildcard daemon client tests benchmarks)
 .DEFAULT_GOAL := help
 
 # A make that an agent or a Podium turn has started must not hand its traces to what it runs.
-# CLAUDE_BIN alone is meant for us: a binary to use in place of the pinned one.
-TRACES := $(filter-out CLAUDE_BIN,$(filter PODIUM_% CLAUDE% ANTHROPIC%,$(.VARIABLES)))
+# CLAUDE_BIN and CODEX_BIN are meant for us: binaries to use in place of the pinned ones.
+TRACES := $(filter-out CLAUDE_BIN CODEX_BIN,\
+	$(filter PODIUM_% CLAUDE% ANTHROPIC% CODEX% OPENAI%,$(.VARIABLES)))
 $(foreach name,$(TRACES),$(eval unexport $(name)))
 
 # What Python has compiled is kept, else each process of the tests compiles all of them anew.
@@ -60,11 +61,17 @@ LONG_TESTS := $(filter-out $(MAIN_PATHS:%=tests/e2e/test_%.py),$(wildcard tests/
 	tests/service/test_inside_a_turn.py tests/doors tests/load tests/histories/test_campaign.py \
 	tests/speech/voice tests/faults/test_campaign.py tests/drivers/test_claude_served.py
 # What has a target of its own, or stands here whole for 'make test-long'.
-ELSEWHERE := --ignore=tests/browser --ignore=tests/user_manager $(addprefix --ignore=,$(LONG_TESTS))
+ELSEWHERE := --ignore=tests/browser --ignore=tests/user_manager --ignore=tests/codex \
+	$(addprefix --ignore=,$(LONG_TESTS))
 .PHONY: test-long
 test-long: $(VENV)/.dev claude voice-assets ## what takes long, and all examples of the properties
 	$(PY) -m pytest $(SHARED) --hypothesis-profile all -m "long or hypothesis" $(ELSEWHERE)
 	$(PY) -m pytest $(SHARED) $(LONG_TESTS)
+
+# The real program is 404 MB: 'make test' does without it, .ci/run does not.
+.PHONY: test-codex
+test-codex: $(VENV)/.dev codex ## the tests with the real Codex
+	$(PY) -m pytest $(SHARED) tests/codex
 
 .PHONY: voice
 voice: $(VENV)/.dev voice-assets ## the tests of speech with real models and recordings
@@ -85,6 +92,10 @@ user-manager: $(VENV)/.dev claude ## the service under a real systemd user manag
 .PHONY: claude
 claude: $(VENV)/.dev ## install the pinned agent CLI for the end-to-end tests, in .cache
 	@test -n "$$CLAUDE_BIN" || $(PY) tests/e2e/install_claude.py
+
+.PHONY: codex
+codex: $(VENV)/.dev ## install the pinned Codex for its tests, in .cache
+	@test -n "$$CODEX_BIN" || $(PY) -m tests.e2e.install_codex
 
 .PHONY: lint
 lint: $(VENV)/.dev ## ruff, its formatter, and the trio rules of flake8-async

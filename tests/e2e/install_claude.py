@@ -107,14 +107,14 @@ def _from_npm(npm: str, staging: Path) -> Path:
     name = platform_name(platform.system(), platform.machine(), musl=uses_musl())
     package = f"@anthropic-ai/claude-code-{name}"
     quiet = ["--ignore-scripts", "--no-audit", "--no-fund", "--no-save"]
-    _run([npm, "install", "--prefix", str(staging), *quiet, f"{package}@{NPM_VERSION}"])
+    run([npm, "install", "--prefix", str(staging), *quiet, f"{package}@{NPM_VERSION}"])
     return _present(staging / "node_modules" / package / "claude", f"the npm package {package}")
 
 
 def _from_wheel(staging: Path) -> Path:
     where = ["--dest", str(staging), "--disable-pip-version-check", "--only-binary", ":all:"]
     wanted = f"claude-agent-sdk=={SDK_VERSION}"
-    _run([sys.executable, "-m", "pip", "download", "--no-deps", *where, wanted])
+    run([sys.executable, "-m", "pip", "download", "--no-deps", *where, wanted])
     wheels = list(staging.glob("*.whl"))
     if len(wheels) != 1:
         raise InstallError(f"pip brought {len(wheels)} wheels of {wanted}, expected one")
@@ -135,12 +135,17 @@ def _present(binary: Path, source: str) -> Path:
 
 
 def _check(binary: Path, version: str) -> None:
-    said = _run([str(binary), "--version"]).split(" ")[0].strip()
+    said = run([str(binary), "--version"]).split(" ")[0].strip()
     if said != version:
         raise InstallError(f"the binary that was fetched says version {said!r}, expected {version}")
 
 
-def _run(command: list[str]) -> str:
+def run(command: list[str], variable: str = "CLAUDE_BIN") -> str:
+    """Run a command of an installation and return its output; ``variable`` spares it.
+
+    Raises:
+        InstallError: it could not be run, or failed.
+    """
     try:
         done = subprocess.run(
             command,
@@ -155,7 +160,7 @@ def _run(command: list[str]) -> str:
     if done.returncode != 0:
         raise InstallError(
             f"{' '.join(command)} ended with {done.returncode}:\n{(done.stderr or done.stdout)}"
-            "\ncheck the network and the registry, or set CLAUDE_BIN to a binary of your own"
+            f"\ncheck the network and the registry, or set {variable} to a binary of your own"
         )
     return done.stdout
 

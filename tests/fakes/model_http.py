@@ -11,6 +11,12 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs, urlsplit
 
 from tests.fakes.model_openai import completion_chunks, completion_object
+from tests.fakes.model_responses import (
+    response_events,
+    response_items,
+    response_object,
+    wants_schema,
+)
 from tests.fakes.model_script import Asked, ScriptError, Turn, blocks_of
 from tests.fakes.model_stream import message_events, message_object
 from tests.patience import HANG_SECONDS
@@ -19,6 +25,7 @@ if TYPE_CHECKING:
     from tests.fakes.model_server import ModelServer
 
 CHAT = "/chat/completions"
+RESPONSES = "/responses"
 BODY_LIMIT = 64 * 1024 * 1024
 
 
@@ -38,6 +45,11 @@ class Request(Asked):
     def is_chat(self) -> bool:
         """Whether it came as OpenAI's chat completions, not as Anthropic's messages."""
         return self.path.endswith(CHAT)
+
+    @property
+    def is_responses(self) -> bool:
+        """Whether it came as OpenAI's Responses."""
+        return self.path.endswith(RESPONSES)
 
     def record(self) -> dict[str, Any]:
         """Return the request as a line of the log: no bodies, no keys."""
@@ -100,7 +112,7 @@ class _Handler(BaseHTTPRequestHandler):
         except ValueError as error:
             self._send_error(400, "invalid_request_error", f"the body is no JSON object: {error}")
             return
-        if path in ("/v1/messages", f"/v1{CHAT}", CHAT):
+        if path in ("/v1/messages", f"/v1{CHAT}", CHAT, f"/v1{RESPONSES}", RESPONSES):
             self._answer(self.server.model.take(body, path, dict(self.headers.items())))
         elif path == "/v1/messages/count_tokens":
             self._send_json(200, {"input_tokens": max(1, len(json.dumps(body)) // 4)})
@@ -160,20 +172,26 @@ class _Handler(BaseHTTPRequestHandler):
     def _whole(self, answer: Answer) -> None:
         request, turn = answer.request, answer.turn
         self._halfway(turn)
-        blocks = blocks_of(turn, request.number, request.tools)
-        make = completion_object if request.is_chat else message_object
-        message = make(turn, blocks, request.model, request.number)
+        about = (turn, _blocks(answer), request.model, request.number)
+        if request.is_responses:
+            message = response_object(*about)
+        elif request.is_chat:
+            message = completion_object(*about)
+        else:
+            message = message_object(*about)
         self._send_json(200, message, turn.get("headers"))
 
     def _stream(self, answer: Answer) -> None:
         request, turn = answer.request, answer.turn
-        blocks = blocks_of(turn, request.number, request.tools)
+        blocks = _blocks(answer)
         head = {"Content-Type": "text/event-stream", "Transfer-Encoding": "chunked"}
         self._send_head(200, {**head, **turn.get("headers", {})})
         if request.is_chat:
             options = request.body.get("stream_options") or {}
             usage = bool(options.get("include_usage"))
             events = completion_chunks(turn, blocks, request.model, request.number, usage=usage)
+        elif request.is_responses:
+            events = response_events(turn, blocks, request.model, request.number)
         else:
             events = message_events(turn, blocks, request.model, request.number)
         for index, event in enumerate(events):
@@ -206,6 +224,14 @@ class _Handler(BaseHTTPRequestHandler):
     ) -> None:
         what = {"type": "error", "error": {"type": kind, "message": message}}
         self._send_json(status, what, headers)
+
+
+def _blocks(answer: Answer) -> list[dict[str, Any]]:
+    """The message's parts, in the words of the API that asks."""
+    request, turn = answer.request, answer.turn
+    if request.is_responses:
+        return response_items(turn, request.number, schema=wants_schema(request.body))
+    return blocks_of(turn, request.number, request.tools)
 
 
 class Listener(ThreadingHTTPServer):

@@ -17,13 +17,16 @@ A script is a JSON object:
 - ``models``: what the server lists as its models, ids or whole objects; absent: none;
 - ``key``: the only key that is let in, with 401 for every other; absent: any, or none.
 
-A turn: ``text``, ``thinking``, ``tools`` ([{name, input, id?}]), ``structured`` (a call of the
-tool StructuredOutput with this input where it is offered, else the JSON as the last line of the
-text), ``stop_reason``, ``usage``, ``headers`` (of the response), ``delay`` (seconds before the
-first byte), ``chunk`` (characters a delta), ``hold`` (a gate's name: stop half way until it is
-released), ``never`` (true: not one byte, ever), ``cut`` (true: drop the connection half way),
-``error`` ({status, type, message, headers} in place of a message). Stop reasons and usage are
-Anthropic's; where a request comes as chat completions they are put into those words.
+A turn: ``text``, ``thinking``, ``tools`` ([{name, input, id?}], over Responses also ``namespace``,
+and ``custom``, a text in place of the input), ``structured`` (a call of the tool StructuredOutput
+with this input where it is offered, over Responses a message of its own where a shape is asked
+for, else the JSON as the last line of the text), ``failed`` ({code, message}: over Responses the
+stream ends with that), ``stop_reason``, ``usage``, ``headers`` (of the response), ``delay``
+(seconds before the first byte), ``chunk`` (characters a delta), ``hold`` (a gate's name: stop half
+way until it is released), ``never`` (true: not one byte, ever), ``cut`` (true: drop the connection
+half way), ``error`` ({status, type, message, headers} in place of a message). Stop reasons and
+usage are Anthropic's; where a request comes as chat completions or Responses they are put into
+those words.
 """
 
 from __future__ import annotations
@@ -52,9 +55,10 @@ TURN_TYPES: dict[str, type | tuple[type, ...]] = {
     "never": bool,
     "cut": bool,
     "error": dict,
+    "failed": dict,
 }
 ERROR_KEYS = {"status", "type", "message", "headers"}
-TOOL_KEYS = {"name", "input", "id"}
+TOOL_KEYS = {"name", "input", "id", "namespace", "custom"}
 WHEN_KEYS = {"prompt", "result", "system", "model", "session", "agent", "anywhere"}
 DEFAULT: Turn = {"text": "(nothing scripted)"}
 

@@ -1,6 +1,6 @@
 """A scripted stand-in for a model's API on 127.0.0.1, for tests without a network.
 
-It speaks Anthropic's Messages and OpenAI's chat completions, streamed or not.
+It speaks Anthropic's Messages, OpenAI's chat completions and its Responses, streamed or not.
 
 In a test::
 
@@ -38,11 +38,13 @@ from typing import IO, Any, Self
 if not __package__:  # run as a program: the checkout is not on the path yet
     sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from tests.fakes.model_http import CHAT, Answer, Closed, Listener, Request
+from tests.fakes.model_http import CHAT, RESPONSES, Answer, Closed, Listener, Request
+from tests.fakes.model_responses import read_responses
 from tests.fakes.model_script import Script, Turn, read_request
 from tests.patience import HANG_SECONDS
 
 SESSION_HEADER = "x-claude-code-session-id"
+THREAD_HEADER = "session-id"
 NO_ENTRY: Turn = {
     "error": {"status": 401, "type": "authentication_error", "message": "invalid key"}
 }
@@ -152,8 +154,12 @@ class ModelServer:
     def take(self, body: Mapping[str, Any], path: str, headers: Mapping[str, str]) -> Answer:
         """Choose the answer to a model request and note the request."""
         low = {name.lower(): value for name, value in headers.items()}
-        session, agent = low.get(SESSION_HEADER, ""), low.get(AGENT_HEADER, "")
-        asked = read_request(body, session, agent, chat=path.endswith(CHAT))
+        session = low.get(SESSION_HEADER) or low.get(THREAD_HEADER, "")
+        agent = low.get(AGENT_HEADER, "")
+        if path.endswith(RESPONSES):
+            asked = read_responses(body, session, agent)
+        else:
+            asked = read_request(body, session, agent, chat=path.endswith(CHAT))
         given = low.get("x-api-key", low.get("authorization", "").removeprefix("Bearer "))
         with self._state:
             if self._script.key and given != self._script.key:
