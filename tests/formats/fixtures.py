@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 CLAUDE = Path(__file__).parents[1] / "fixtures" / "claude"
@@ -27,7 +28,22 @@ def sessions() -> list[str]:
 
 def rollouts() -> list[str]:
     """Return the names of all recorded session files of Codex."""
-    return sorted(path.name.removesuffix(".rollout.jsonl") for path in CODEX.glob("*.jsonl"))
+    return sorted(
+        path.name.removesuffix(".rollout.jsonl") for path in CODEX.glob("*.rollout.jsonl")
+    )
+
+
+def exchanges() -> list[str]:
+    """Return the names of all recorded conversations with an app-server of Codex."""
+    found = sorted(CODEX.glob("*.exchange.jsonl"))
+    return [path.name.removesuffix(".exchange.jsonl") for path in found]
+
+
+def exchange(name: str, side: str) -> list[bytes]:
+    """Return the lines that one side, ``podium`` or ``agent``, wrote in such a conversation."""
+    rows = (CODEX / f"{name}.exchange.jsonl").read_bytes().splitlines()
+    read = (json.loads(row) for row in rows)
+    return [json.dumps(row["line"]).encode() for row in read if row["from"] == side]
 
 
 def rollout(name: str) -> bytes:

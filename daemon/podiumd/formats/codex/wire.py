@@ -1,0 +1,327 @@
+"""The app-server of Codex: what it says, as values. Pure. Measured with ``codex`` 0.169.0.
+
+Each struct is a definition of the protocol's schema, under the schema's own name, with the members
+that are read and no others. A member that is missing, or of another type, is read as its default:
+``read`` never raises. ``GIVEN`` says which of the schema's definitions each struct reads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final, TypeVar
+
+import msgspec
+
+
+class Said(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """A definition. Every member has a default."""
+
+
+Shape = TypeVar("Shape", bound=Said)
+
+
+def read(shape: type[Shape], value: Any) -> Shape:
+    """Return what is wanted of a JSON value; of anything but an object, nothing but defaults."""
+    if not isinstance(value, dict):
+        return shape()
+    try:
+        return msgspec.convert(value, shape)
+    except msgspec.ValidationError:
+        fitting = {
+            field.encode_name: value[field.encode_name]
+            for field in msgspec.structs.fields(shape)
+            if field.encode_name in value and _fits(shape, field.encode_name, value)
+        }
+        return msgspec.convert(fitting, shape)
+
+
+def _fits(shape: type[Said], name: str, value: Mapping[str, Any]) -> bool:
+    try:
+        msgspec.convert({name: value[name]}, shape)
+    except msgspec.ValidationError:
+        return False
+    return True
+
+
+class Thread(Said, frozen=True):
+    """A conversation. ``path`` is its session file; a sub-agent's has a parent."""
+
+    id: str = ""
+    path: str | None = None
+    parent_thread_id: str | None = None
+    agent_nickname: str | None = None
+
+
+class OpenedThread(Said, frozen=True):
+    """The answer to ``thread/start``, ``thread/resume`` and ``thread/fork``."""
+
+    thread: Thread = Thread()
+    model: str = ""
+
+
+class TurnError(Said, frozen=True):
+    """Why a turn failed. ``codex_error_info`` is a word, or an object with a word as its key."""
+
+    message: str = ""
+    codex_error_info: Any = None
+    additional_details: str | None = None
+
+
+class Turn(Said, frozen=True):
+    """A turn. ``status``: inProgress, completed, interrupted or failed."""
+
+    id: str = ""
+    status: str = ""
+    error: TurnError | None = None
+
+
+class BegunTurn(Said, frozen=True):
+    """The answer to ``turn/start``."""
+
+    turn: Turn = Turn()
+
+
+class TurnNotification(Said, frozen=True):
+    """``turn/started``, ``turn/completed``."""
+
+    thread_id: str = ""
+    turn: Turn = Turn()
+
+
+class FileUpdateChange(Said, frozen=True):
+    """A change of one file; ``diff`` is its text."""
+
+    path: str = ""
+    diff: str = ""
+    kind: Any = None
+
+
+class ThreadItem(Said, frozen=True):
+    """A piece of a turn, of any type: the members of those types that are read."""
+
+    type: str = ""
+    id: str = ""
+    client_id: str | None = None
+    text: str = ""
+    phase: str | None = None
+    status: str = ""
+    command: str = ""
+    aggregated_output: str | None = None
+    exit_code: int | None = None
+    changes: tuple[FileUpdateChange, ...] = ()
+    server: str = ""
+    tool: str = ""
+    arguments: Any = None
+    error: Any = None
+    query: str = ""
+    path: str = ""
+
+
+class ItemNotification(Said, frozen=True):
+    """``item/started``, ``item/completed``."""
+
+    thread_id: str = ""
+    turn_id: str = ""
+    item: ThreadItem = ThreadItem()
+
+
+class DeltaNotification(Said, frozen=True):
+    """Words as they are written."""
+
+    thread_id: str = ""
+    turn_id: str = ""
+    item_id: str = ""
+    delta: str = ""
+
+
+class ErrorNotification(Said, frozen=True):
+    """A failure. ``will_retry``: Codex tries again by itself."""
+
+    thread_id: str = ""
+    turn_id: str = ""
+    error: TurnError = TurnError()
+    will_retry: bool = False
+
+
+class TokenUsageBreakdown(Said, frozen=True):
+    """Tokens. ``input_tokens`` counts the cached ones too."""
+
+    input_tokens: int = 0
+    cached_input_tokens: int = 0
+    output_tokens: int = 0
+
+
+class ThreadTokenUsage(Said, frozen=True):
+    """Tokens of the last request, and of the thread's whole life."""
+
+    last: TokenUsageBreakdown = TokenUsageBreakdown()
+    total: TokenUsageBreakdown = TokenUsageBreakdown()
+
+
+class TokenUsageNotification(Said, frozen=True):
+    """``thread/tokenUsage/updated``: after each request to the model."""
+
+    thread_id: str = ""
+    turn_id: str = ""
+    token_usage: ThreadTokenUsage = ThreadTokenUsage()
+
+
+class RateLimitWindow(Said, frozen=True):
+    """A limit of the account. ``resets_at``: seconds since 1970."""
+
+    used_percent: float = 0
+    resets_at: int | None = None
+
+
+class RateLimitSnapshot(Said, frozen=True):
+    """The limits of the account."""
+
+    primary: RateLimitWindow | None = None
+    secondary: RateLimitWindow | None = None
+
+
+class RateLimitsNotification(Said, frozen=True):
+    """``account/rateLimits/updated``."""
+
+    rate_limits: RateLimitSnapshot = RateLimitSnapshot()
+
+
+class ResolvedNotification(Said, frozen=True):
+    """``serverRequest/resolved``: nobody waits for an answer to that request any more."""
+
+    thread_id: str = ""
+    request_id: str | int = ""
+
+
+class AccountResponse(Said, frozen=True):
+    """The answer to ``account/read``."""
+
+    account: Any = None
+    requires_openai_auth: bool = False
+
+
+class CommandAction(Said, frozen=True):
+    """A part of a command. ``type``: read, listFiles, search or unknown."""
+
+    type: str = ""
+
+
+class CommandApproval(Said, frozen=True):
+    """``item/commandExecution/requestApproval``: may this command be run?
+
+    ``command_actions`` are what Codex itself sees in it. ``reason`` is the model's.
+    """
+
+    thread_id: str = ""
+    turn_id: str = ""
+    item_id: str = ""
+    command: str | None = None
+    cwd: str | None = None
+    reason: str | None = None
+    command_actions: tuple[CommandAction, ...] | None = None
+
+
+class FileChangeApproval(Said, frozen=True):
+    """``item/fileChange/requestApproval``: may these files be changed? The item tells which.
+
+    ``grant_root``: a directory that it wants to write in from now on.
+    """
+
+    thread_id: str = ""
+    turn_id: str = ""
+    item_id: str = ""
+    reason: str | None = None
+    grant_root: str | None = None
+
+
+class PermissionsApproval(Said, frozen=True):
+    """``item/permissions/requestApproval``: may the sandbox be opened so far?"""
+
+    thread_id: str = ""
+    turn_id: str = ""
+    item_id: str = ""
+    reason: str | None = None
+    permissions: Any = None
+
+
+class QuestionOption(Said, frozen=True):
+    """A possible answer."""
+
+    label: str = ""
+    description: str = ""
+
+
+class UserQuestion(Said, frozen=True):
+    """A question of the model's to the person."""
+
+    id: str = ""
+    header: str = ""
+    question: str = ""
+    options: tuple[QuestionOption, ...] | None = None
+
+
+class UserInputRequest(Said, frozen=True):
+    """``item/tool/requestUserInput``: the model's questions."""
+
+    thread_id: str = ""
+    turn_id: str = ""
+    item_id: str = ""
+    questions: tuple[UserQuestion, ...] = ()
+
+
+class Elicitation(Said, frozen=True):
+    """``mcpServer/elicitation/request``: a server of tools asks, or Codex for one of its tools."""
+
+    thread_id: str = ""
+    turn_id: str | None = None
+    server_name: str = ""
+    message: str = ""
+
+
+GIVEN: Final[Mapping[str, type[Said]]] = {
+    "AccountRateLimitsUpdatedNotification": RateLimitsNotification,
+    "AgentMessageDeltaNotification": DeltaNotification,
+    "CommandExecutionRequestApprovalParams": CommandApproval,
+    "ErrorNotification": ErrorNotification,
+    "FileChangeRequestApprovalParams": FileChangeApproval,
+    "FileUpdateChange": FileUpdateChange,
+    "GetAccountResponse": AccountResponse,
+    "ItemCompletedNotification": ItemNotification,
+    "ItemStartedNotification": ItemNotification,
+    "McpServerElicitationRequestParams": Elicitation,
+    "PermissionsRequestApprovalParams": PermissionsApproval,
+    "RateLimitSnapshot": RateLimitSnapshot,
+    "RateLimitWindow": RateLimitWindow,
+    "ReasoningSummaryTextDeltaNotification": DeltaNotification,
+    "ServerRequestResolvedNotification": ResolvedNotification,
+    "Thread": Thread,
+    "ThreadForkResponse": OpenedThread,
+    "ThreadItem": ThreadItem,
+    "ThreadResumeResponse": OpenedThread,
+    "ThreadStartResponse": OpenedThread,
+    "ThreadTokenUsage": ThreadTokenUsage,
+    "ThreadTokenUsageUpdatedNotification": TokenUsageNotification,
+    "TokenUsageBreakdown": TokenUsageBreakdown,
+    "ToolRequestUserInputOption": QuestionOption,
+    "ToolRequestUserInputParams": UserInputRequest,
+    "ToolRequestUserInputQuestion": UserQuestion,
+    "Turn": Turn,
+    "TurnCompletedNotification": TurnNotification,
+    "TurnError": TurnError,
+    "TurnStartResponse": BegunTurn,
+    "TurnStartedNotification": TurnNotification,
+}
+"""By the schema's name of the definition."""
+
+ITEMS: Final = (
+    "userMessage",
+    "agentMessage",
+    "reasoning",
+    "commandExecution",
+    "fileChange",
+    "mcpToolCall",
+    "webSearch",
+    "contextCompaction",
+    "collabAgentToolCall",
+)
+"""The types of ``ThreadItem`` that are read."""
