@@ -23,6 +23,7 @@ from podiumd.formats.session import Cursor, Summary, identity_of_line, uuid_of
 from tests.formats import fixtures
 
 FORMAT = CodexSession()
+NEWER = ("interrupt", "killed-resumed", "steer", "compacted", "forked", "subagent")
 DATA_URL = "data:image/png;base64,AAAA"
 
 
@@ -250,6 +251,37 @@ def test_the_directory_is_the_first_that_a_session_or_a_turn_names() -> None:
 
     lines = [about("event_msg", "/no"), about("session_meta", ""), about("turn_context", "/a")]
     assert folded(*lines, about("session_meta", "/b")).cwd == "/a"
+
+
+def test_what_codex_writes_of_its_own_about_a_turn_is_no_message() -> None:
+    said = {name: [one.text for one in recorded(name) if one.text] for name in NEWER}
+    assert said == {
+        "interrupt": ["go", "go", "b", "go", "c"],
+        "killed-resumed": ["go", "b", "go on", "went on"],
+        "steer": ["go", "also this", "third while active", "third"],
+        "compacted": [
+            "go",
+            "ok",
+            "go2",
+            "ok2",
+            "go3",
+            "go4",
+            "go5",
+            "SUMMARY of it",
+            "go6",
+            "after",
+        ],
+        "forked": ["go6 forked", "after"],
+        "subagent": ["sub task please"],
+    }
+
+
+def test_a_sub_agents_thread_is_called_by_its_name() -> None:
+    summary = Summary()
+    FORMAT.fold(summary, fixtures.rollout("subagent"))
+    assert (summary.name, summary.prompt) == ("sub-agent Erdos", "sub task please")
+    nameless = {"type": "session_meta", "payload": {"parent_thread_id": "p"}}
+    assert folded(json.dumps(nameless).encode()).name == "sub-agent p"
 
 
 def test_an_identity_is_the_lines() -> None:

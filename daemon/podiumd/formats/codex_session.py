@@ -60,6 +60,8 @@ class _Payload(msgspec.Struct, gc=False):
     type: str = ""
     role: str = ""
     cwd: str = ""
+    parent_thread_id: str | None = None
+    agent_nickname: str | None = None
 
 
 class _Record(msgspec.Struct, gc=False):
@@ -84,6 +86,20 @@ def _role(record: _Record | None, line: bytes) -> Role | None:
     if kind == "reasoning":
         return "assistant" if _blocks(_payload(line)) else None
     return _ROLES.get(kind)
+
+
+def is_persons(line: bytes) -> bool:
+    """Return whether a line is a message of a person to the agent, and no result of a tool."""
+    record = _RECORDS.read(line)
+    payload = None if record is None else record.payload
+    return payload is not None and payload.type == "message" and _role(record, line) == "user"
+
+
+def _entitle(summary: Summary, payload: _Payload) -> None:
+    """Name the thread of a sub-agent, which is a session file as any other."""
+    if payload.parent_thread_id:
+        name = payload.agent_nickname or payload.parent_thread_id
+        summary.entitle(f"sub-agent {name}", 0)
 
 
 def _payload(line: bytes) -> dict[str, Any]:
@@ -184,7 +200,7 @@ class CodexSession:
     layout: Final = "days"
 
     def fold(self, summary: Summary, chunk: bytes) -> None:
-        """Bring a summary forward; a rollout holds no title."""
+        """Bring a summary forward; only a sub-agent's rollout has a title, its name."""
         lines = Lines(chunk)
         records = _RECORDS.read_all(lines)
         fold_times(summary, records)
@@ -200,6 +216,7 @@ class CodexSession:
                     asked.append(at)
             elif record.type in _NAME_DIRECTORY and record.payload is not None:
                 summary.cwd = summary.cwd or record.payload.cwd
+                _entitle(summary, record.payload)
         summary.lines += len(lines)
         summary.messages += len(messages)
         typed = (_typed(lines[at]) for at in asked)
