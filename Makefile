@@ -12,6 +12,9 @@ JOBS ?= $(CORES)
 MIXED_JOBS ?= $(shell expr $(CORES) + '(' $(CORES) + 1 ')' / 2)
 # Who is done takes from who has most left: no slow test goes on alone behind another.
 SHARED := -n $(MIXED_JOBS) --dist worksteal
+# The compiler of the client's types; npm comes with the tools of $(VENV).
+TYPESCRIPT := 7.0.2
+TSC := .cache/typescript-$(TYPESCRIPT)/node_modules/.bin/tsc
 SOURCES := $(wildcard daemon client tests benchmarks)
 .DEFAULT_GOAL := help
 
@@ -109,8 +112,11 @@ format: $(VENV)/.dev ## let ruff format the code and mend what it can
 	$(PY) -m ruff format $(SOURCES)
 
 .PHONY: types
-types: $(VENV)/.dev ## mypy, strict
+types: $(VENV)/.dev $(TSC) ## mypy and tsc, strict: of the second the protocol's types and their use
 	$(PY) -m mypy $(SOURCES)
+	$(PY) -m podiumd schema --typescript > .cache/podium.ts
+	$(TSC) --noEmit --strict --ignoreConfig --target es2022 --module nodenext .cache/podium.ts \
+		tests/wire/a_client.ts
 
 .PHONY: imports
 imports: $(VENV)/.dev ## the layers: who may import whom
@@ -227,6 +233,11 @@ $(VENV)/.runtime: pyproject.toml constraints.txt
 	@touch $@
 
 # And what tests and checks need.
+$(TSC): $(VENV)/.dev
+	@PATH="$(abspath $(VENV))/bin:$$PATH" npm install --silent --no-audit --no-fund \
+		--ignore-scripts --prefix .cache/typescript-$(TYPESCRIPT) typescript@$(TYPESCRIPT)
+	@touch $@
+
 $(VENV)/.dev: $(VENV)/.runtime
 	@echo "Installing what tests and checks need into $(VENV): about a minute, once."
 	@$(PIP) install --quiet --constraint constraints.txt --group dev
