@@ -39,6 +39,9 @@ async def main(path: Path) -> None:
         started_at="",
         socket=str(path),
         request_shutdown=lambda turns: None,
+        gateway=cast(Any, None),
+        settings=cast(Any, None),
+        tools=cast(Any, None),
     )
     with listening(path, os.getuid()) as listener:
         print("ready", flush=True)

@@ -12,7 +12,6 @@ from typing import Any, cast
 
 import trio
 
-from podiumd.rpc.context import DaemonInfo, NoGateway, no_tools
 from podiumd.rpc.limits import RpcLimits
 from podiumd.rpc.listener import listening
 from podiumd.rpc.server import RpcServer, serve_rpc
@@ -23,6 +22,7 @@ from podiumd.runtime.voice.service import Voice
 from podiumd.speech.audio.speaker import Speaker
 from podiumd.speech.service import Speech
 from tests.patience import HANG_SECONDS
+from tests.rpc.bare import NoGateway, bare_info, no_tools
 from tests.rpc.fake_service import FakeService
 
 PING = b'{"jsonrpc":"2.0","id":1,"method":"daemon.ping"}'
@@ -113,10 +113,8 @@ async def served(
     service = FakeService()
     shutdowns: list[str] = []
     path = directory / "s"
-    info = DaemonInfo(
+    info = bare_info(
         version="1.2.3",
-        pid=os.getpid(),
-        started_at="2026-01-01T00:00:00.000Z",
         socket=str(path),
         request_shutdown=shutdowns.append,
         gateway=gateway or NoGateway(),

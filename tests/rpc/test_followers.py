@@ -21,7 +21,6 @@ import trio.testing
 
 from podiumd.core.run import facts as f
 from podiumd.rpc import connection, outbox
-from podiumd.rpc.context import DaemonInfo
 from podiumd.rpc.limits import RpcLimits
 from podiumd.rpc.listener import listening
 from podiumd.rpc.server import RpcServer, serve_rpc
@@ -34,6 +33,7 @@ from podiumd.wire.events import TurnOutput
 from tests.long import sampled
 from tests.patience import HANG_SECONDS
 from tests.plain import some
+from tests.rpc.bare import bare_info
 from tests.rpc.harness import request, wait_until
 from tests.runtime.harness import Daemon, Json, Machine, running
 
@@ -131,13 +131,7 @@ class Steps(trio.abc.Instrument):
 async def door(tmp_path: Path, limits: RpcLimits | None = None) -> AsyncIterator[Door]:
     """A daemon with its socket."""
     path = tmp_path / "s"
-    info = DaemonInfo(
-        version="1",
-        pid=os.getpid(),
-        started_at="2026-01-01T00:00:00.000Z",
-        socket=str(path),
-        request_shutdown=lambda _turns: None,
-    )
+    info = bare_info(socket=str(path))
     with listening(path, os.getuid()) as listener:
         async with running(Machine(tmp_path)) as daemon, trio.open_nursery() as nursery:
             server: RpcServer = await nursery.start(

@@ -15,9 +15,11 @@ import trio
 
 from podiumd.rpc.limits import RpcLimits
 from podiumd.rpc.listener import listening
-from podiumd.rpc.server import RpcServer
+from podiumd.rpc.server import RpcServer, serve_rpc
 from tests.patience import HANG_SECONDS
-from tests.rpc.harness import PING, request, served, wait_until
+from tests.rpc.bare import bare_info
+from tests.rpc.fake_service import FakeService
+from tests.rpc.harness import PING, Client, request, served, wait_until
 
 
 async def test_ping_is_answered_on_one_line(tmp_path: Path) -> None:
@@ -365,18 +367,10 @@ async def test_a_process_out_of_descriptors_goes_on_accepting_later(
                 raise OSError(24, "Too many open files")
             return self._socket.accept()
 
-    from podiumd.rpc.context import DaemonInfo
-    from podiumd.rpc.server import serve_rpc
-    from tests.rpc.fake_service import FakeService
-    from tests.rpc.harness import Client
-
-    info = DaemonInfo(
-        version="1", pid=1, started_at="", socket="", request_shutdown=lambda turns: None
-    )
     with listening(tmp_path / "s", os.getuid()) as sock:
         tired: Any = Tired(sock)
         async with trio.open_nursery() as nursery:
-            server: RpcServer = await nursery.start(serve_rpc, FakeService(), info, tired)
+            server: RpcServer = await nursery.start(serve_rpc, FakeService(), bare_info(), tired)
             async with await trio.open_unix_socket(str(tmp_path / "s")) as stream:
                 assert await Client(stream).result("daemon.ping") == {"pong": True}
             assert tired.failed == 1
@@ -387,11 +381,10 @@ def test_a_listener_may_be_handed_in_by_a_service_manager(tmp_path: Path) -> Non
     """Any listening socket will do, whoever bound it."""
     script = (
         "import os, socket, sys, trio\n"
-        "from podiumd.rpc.context import DaemonInfo\n"
         "from podiumd.rpc.server import serve_rpc\n"
+        "from tests.rpc.bare import bare_info\n"
         "from tests.rpc.fake_service import FakeService\n"
-        "info = DaemonInfo(version='1', pid=1, started_at='', socket='',"
-        " request_shutdown=lambda turns: os._exit(0))\n"
+        "info = bare_info(request_shutdown=lambda turns: os._exit(0))\n"
         "trio.run(serve_rpc, FakeService(), info, socket.socket(fileno=int(sys.argv[1])))\n"
     )
     root = Path(__file__).parents[2]

@@ -10,11 +10,12 @@ import pytest
 from podiumd.config.load import ConfigError
 from podiumd.config.paths import PlaceError
 from podiumd.config.settings import Config
-from podiumd.rpc.context import DaemonInfo, NoSettings, RequestContext
+from podiumd.rpc.context import RequestContext
 from podiumd.rpc.methods import METHODS
 from podiumd.runtime.errors import Refused
 from podiumd.wire.daemon import Reloaded
 from podiumd.wire.fields import Nothing
+from tests.rpc.bare import NoSettings, bare_info
 from tests.rpc.fake_service import FakeService
 from tests.rpc.harness import served
 
@@ -31,14 +32,7 @@ class Kept(NoSettings):
 
 
 async def ask(method: str, settings: Any) -> Any:
-    info = DaemonInfo(
-        version="1",
-        pid=1,
-        started_at="",
-        socket="",
-        request_shutdown=lambda turns: None,
-        settings=settings,
-    )
+    info = bare_info(settings=settings)
     handler = next(one.handler for one in METHODS if one.name == method)
     service: Any = FakeService()
     host: Any = None

@@ -4,18 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal, Protocol, TypeVar
 
 import trio
-from msgspec.structs import asdict
 
-from podiumd.config.reload import limits_of
-from podiumd.config.settings import Config
 from podiumd.runtime.api import GatewayControl, Subscription
-from podiumd.runtime.errors import NotFound, Refused
 from podiumd.runtime.service import Service
-from podiumd.runtime.tool_access import REFUSED, Reply
+from podiumd.runtime.tool_access import Reply
 from podiumd.runtime.voice.service import Voice
 from podiumd.wire.daemon import (
     Configuration,
@@ -24,29 +20,8 @@ from podiumd.wire.daemon import (
     Reloaded,
     RetentionInForce,
 )
-from podiumd.wire.gateway import Device, GatewayStatus, Pairing
 
 S = TypeVar("S", bound=Subscription)
-
-
-class NoGateway:
-    """The ``GatewayControl`` of a daemon that has no gateway."""
-
-    def status(self) -> GatewayStatus:
-        """Return the status of a gateway that is off."""
-        return GatewayStatus(enabled=False, url=None, clients=0, problem=None, warning=None)
-
-    async def pair(self, name: str | None, png: bool) -> Pairing:
-        """Refuse to pair: there is no gateway. Raises Refused."""
-        raise Refused("This daemon has no gateway, so no phone could reach it.")
-
-    def devices(self) -> list[Device]:
-        """Return an empty list: no devices are paired."""
-        return []
-
-    async def revoke(self, device: str) -> None:
-        """Refuse to revoke: there is no such device. Raises NotFound."""
-        raise NotFound("device", device, f"There is no paired device '{device}'.")
 
 
 class SettingsControl(Protocol):
@@ -59,40 +34,6 @@ class SettingsControl(Protocol):
     async def reload(self) -> Reloaded:
         """Read the configuration anew. Raises ``ConfigError`` and ``PlaceError``."""
         ...
-
-
-class NoSettings:
-    """The ``SettingsControl`` of a daemon that was given its settings by hand."""
-
-    def status(self) -> ConfigurationStatus:
-        """There is no file."""
-        return ConfigurationStatus(path=None, problem=None, pending=(), restart="", warnings=())
-
-    def document(self) -> Configuration:
-        """Return the configuration without any settings."""
-        return Configuration(**asdict(self.status()), values=())
-
-    def limits(self) -> LimitsInForce:
-        """Return the limits that hold without a file."""
-        return limits_of(Config())
-
-    def retention(self) -> RetentionInForce:
-        """Return the retention that holds without a file."""
-        return RetentionInForce(**asdict(Config().retention))
-
-    async def reload(self) -> Reloaded:
-        """Refuse to reload: there is no configuration file. Raises Refused."""
-        raise Refused("This daemon has no configuration file.")
-
-
-def _nothing() -> None:
-    pass
-
-
-async def no_tools(token: str, text: str, delivery: str | None) -> Reply:
-    """Refuse an agent's message, as the ``tools`` of a daemon whose turns serve none. Raises
-    Refused."""
-    raise Refused(REFUSED)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -111,11 +52,11 @@ class DaemonInfo:
     started_at: str
     socket: str
     request_shutdown: Callable[[Literal["leave", "interrupt"]], None]
-    gateway: GatewayControl = field(default_factory=NoGateway)
+    gateway: GatewayControl
+    settings: SettingsControl
+    tools: Callable[[str, str, str | None], Awaitable[Reply]]
     voice: Voice | None = None
-    settings: SettingsControl = field(default_factory=NoSettings)
-    tools: Callable[[str, str, str | None], Awaitable[Reply]] = field(default=no_tools)
-    on_request: Callable[[], None] = field(default=_nothing)
+    on_request: Callable[[], None] = lambda: None
     service: str | None = None
 
 
