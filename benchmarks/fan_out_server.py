@@ -22,36 +22,22 @@ from benchmarks.fan_out_text import SESSION, fan_out_messages, fan_out_text
 from podiumd.gateway.access.auth_throttle import AuthThrottle
 from podiumd.gateway.http.exchange import Problem, Request, Response
 from podiumd.gateway.phone.feed.channels import Channel, Subscription
+from podiumd.gateway.phone.phone_link import PhoneLink
 from podiumd.gateway.server import Gateway, GatewayOptions, serve_gateway
 from podiumd.gateway.websocket import Closed, WebSocket, text_frame
-
-
-class Client:
-    """A phone that is sent whatever there is."""
-
-    budget = 100_000
-    legacy = False
-
-    def __init__(self, socket: WebSocket) -> None:
-        self.socket = socket
-        self.send_frame = socket.send_frame
-
-    @property
-    def pending(self) -> int:
-        """Bytes that its socket has not taken yet."""
-        return self.socket.pending
 
 
 class Clients:
     """Everyone who is connected: the gateway's phone app, and its HTTP app."""
 
     def __init__(self) -> None:
-        self.connected: set[Client] = set()
+        self.connected: set[PhoneLink] = set()
         self.channel = Channel(SESSION.session_id)
 
     async def serve(self, socket: WebSocket) -> None:
         """One client until it has gone."""
-        client = Client(socket)
+        client = PhoneLink(socket)
+        client.budget = 100_000
         socket.authenticated()
         self.connected.add(client)
         subscription = Subscription(client, SESSION.session_id, _nothing, _nothing)
@@ -95,7 +81,11 @@ async def main() -> None:
     send = {"frame": clients.send_frame, "message": clients.send_message}
     async with trio.open_nursery() as nursery:
         gateway: Gateway = await nursery.start(
-            serve_gateway, GatewayOptions(port=0), clients, clients, AuthThrottle(trio.current_time)
+            serve_gateway,
+            GatewayOptions(port=0),
+            clients.serve,
+            clients.handle,
+            AuthThrottle(trio.current_time),
         )
         print(gateway.port, flush=True)
         while order := await trio.to_thread.run_sync(sys.stdin.readline):

@@ -57,7 +57,7 @@ async def fuzz(wstest: str, directory: Path) -> dict[str, Any]:
     echo = Echo()
     async with trio.open_nursery() as nursery:
         gateway: Gateway = await nursery.start(
-            serve_gateway, GatewayOptions(port=0), echo, echo, echo
+            serve_gateway, GatewayOptions(port=0), echo.serve, echo.handle, echo
         )
         settings = {
             "outdir": str(directory),

@@ -72,7 +72,7 @@ async def served(apps: Apps | None = None, **options: Any) -> AsyncIterator[Gate
     with trio.fail_after(HANG_SECONDS):
         async with trio.open_nursery() as nursery:
             gateway: Gateway = await nursery.start(
-                serve_gateway, GatewayOptions(**settings), given, given, given
+                serve_gateway, GatewayOptions(**settings), given.serve, given.handle, given
             )
             try:
                 yield gateway

@@ -74,7 +74,6 @@ async def served(
                 limits=limits,
                 large=large or trio.Semaphore(limits.large_messages),
                 peer="10.0.0.1",
-                secure=False,
                 on_open=phone.opened,
                 on_authenticated=phone.trust,
             )

@@ -74,7 +74,7 @@ async def serve(
         try:
             while (head := await read_head(stream, 16_384)) is not None:
                 body = Body(stream, head, limits)
-                request = Request(head, body, "10.0.0.1", secure=False)
+                request = Request(head, body, "10.0.0.1")
                 if not await exchange(stream, request, body, head, handler, lambda: going_on):
                     break
         except ClientGone as error:
@@ -276,7 +276,7 @@ async def test_a_body_that_stalls_is_not_waited_for(autojump_clock: MockClock) -
         assert head is not None
         started = trio.current_time()
         body = Body(stream, head, LIMITS)
-        request = Request(head, body, "10.0.0.1", secure=False)
+        request = Request(head, body, "10.0.0.1")
         assert not await exchange(stream, request, body, head, size_of_body, lambda: True)
         assert trio.current_time() - started == pytest.approx(LIMITS.body_stall_seconds)
         await stream.aclose()

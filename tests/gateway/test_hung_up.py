@@ -19,7 +19,7 @@ async def begun(stream: OutboxStream, client: trio.abc.Stream, *, read: bool = T
     await client.send_all(GET)
     head = await read_head(stream, 16_384)
     assert head is not None
-    request = Request(head, Body(stream, head, GatewayLimits()), "10.0.0.1", secure=False)
+    request = Request(head, Body(stream, head, GatewayLimits()), "10.0.0.1")
     if read:
         assert await request.body(0) == b""
     return request

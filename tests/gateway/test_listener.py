@@ -12,7 +12,8 @@ import pytest
 import trio
 from trio.testing import MockClock
 
-from podiumd.gateway.listener import AddressInUse, CannotListen, accept, open_sockets
+from podiumd.gateway.listener import AddressInUse, CannotListen, open_sockets
+from podiumd.host.accept import accept
 
 
 def close(sockets: list[socket.socket]) -> None:

@@ -52,7 +52,7 @@ async def test_a_body_that_trickles_is_given_up(autojump_clock: MockClock) -> No
         head = await read_head(stream, 16_384)
         assert head is not None
         started = trio.current_time()
-        request = Request(head, Body(stream, head, limits), "10.0.0.1", secure=False)
+        request = Request(head, Body(stream, head, limits), "10.0.0.1")
         with pytest.raises(Problem) as caught:
             await request.body(1_000_000)
         nursery.cancel_scope.cancel()

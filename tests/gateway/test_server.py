@@ -314,7 +314,7 @@ async def test_cancelling_the_gateway_ends_everything_at_once() -> None:
     apps = Apps()
     async with trio.open_nursery() as nursery:
         options = GatewayOptions(port=0, limits=SMALL)
-        gateway = await nursery.start(serve_gateway, options, apps, apps, apps)
+        gateway = await nursery.start(serve_gateway, options, apps.serve, apps.handle, apps)
         peer = await phone(gateway)
         nursery.cancel_scope.cancel()
 

@@ -14,6 +14,7 @@ from podiumd.runtime.errors import Refused
 from podiumd.runtime.service import Service
 from podiumd.runtime.voice.service import Voice
 from podiumd.store.errors import StoreFailed
+from podiumd.store.facts import Store as Facts
 from tests.gateway.kept import NOON, Kept
 from tests.patience import HANG_SECONDS
 
@@ -48,7 +49,7 @@ class Store(Kept):
 async def problem(root: Path, kept: Store) -> str:
     """Why the gateway does not listen, of a daemon that runs all the same."""
     with trio.fail_after(HANG_SECONDS):
-        async with open_gateway(around(root), UNASKED, kept) as control:
+        async with open_gateway(around(root), UNASKED, cast("Facts", kept)) as control:
             status = control.status()
             with pytest.raises(Refused):  # a key that nobody could use is not given out
                 await control.pair(None, png=False)

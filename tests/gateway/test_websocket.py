@@ -68,9 +68,7 @@ async def test_bytes_that_come_before_the_handshake_is_answered_are_kept() -> No
 
         async def serve() -> None:
             large = trio.Semaphore(1)
-            await serve_websocket(
-                stream, key, echo, limits=LIMITS, large=large, peer="", secure=False
-            )
+            await serve_websocket(stream, key, echo, limits=LIMITS, large=large, peer="")
 
         nursery.start_soon(serve)
         while not early._events:

@@ -213,9 +213,7 @@ async def test_a_flood_of_pings_from_one_who_does_not_read_fills_no_memory() -> 
 
         async def serve() -> None:
             large = trio.Semaphore(1)
-            await serve_websocket(
-                stream, key, stay, limits=LIMITS, large=large, peer="", secure=False
-            )
+            await serve_websocket(stream, key, stay, limits=LIMITS, large=large, peer="")
 
         nursery.start_soon(serve)
         while not peer._events:
@@ -255,9 +253,7 @@ async def test_cancelled_while_a_phone_does_not_read_it_ends_in_time(
 
                 async def serve() -> None:
                     large = trio.Semaphore(1)
-                    await serve_websocket(
-                        stream, key, handler, limits=LIMITS, large=large, peer="", secure=False
-                    )
+                    await serve_websocket(stream, key, handler, limits=LIMITS, large=large, peer="")
 
                 serving.start_soon(serve)
                 while not peer._events:
@@ -301,7 +297,7 @@ async def test_a_phone_that_goes_before_the_handshake_is_answered_is_no_fault() 
         stream.abort("the client has gone")
         large = trio.Semaphore(1)
         key = "dGhlIHNhbXBsZSBub25jZQ=="
-        await serve_websocket(stream, key, stay, limits=LIMITS, large=large, peer="", secure=False)
+        await serve_websocket(stream, key, stay, limits=LIMITS, large=large, peer="")
 
 
 async def test_what_is_pending_is_told_until_there_is_room() -> None:

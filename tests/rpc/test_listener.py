@@ -13,8 +13,7 @@ import pytest
 
 from podiumd.config.paths import PlaceError
 from podiumd.host.instance import AlreadyRunning
-from podiumd.rpc.listener import listening
-from podiumd.rpc.peer import peer_uid
+from podiumd.rpc.listener import listening, peer_uid
 from tests.rpc.harness import pair
 
 UID = os.getuid()

@@ -8,11 +8,12 @@ import struct
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Final, Protocol
+from typing import Final
 
 import trio
 
 from podiumd.gateway.access.admission import Place
+from podiumd.gateway.access.auth_throttle import AuthThrottle
 from podiumd.gateway.access.hosts import HostRules, is_own_origin
 from podiumd.gateway.access.notices import Notices
 from podiumd.gateway.http.exchange import Answer, Body, Handler, Problem, Request, exchange, refuse
@@ -27,23 +28,13 @@ _GOING_AWAY: Final = 1001
 _BACK_SECONDS: Final = "5"
 
 
-class ConnectionAdmission(Protocol):
-    """The memory of wrong keys (``podiumd.gateway.access.auth_throttle.AuthThrottle``)."""
-
-    def delay(self, address: str) -> float:
-        """Return the seconds for which this address is still shut out; 0: it may try."""
-
-    def knows(self, address: str) -> bool:
-        """Return whether a right key came from this address lately."""
-
-
 @dataclass
 class House:
     """State that all connections share. ``large`` has a place for each large message in memory."""
 
     phone: Callable[[WebSocket], Awaitable[None]]
     http: Handler
-    guard: ConnectionAdmission
+    throttle: AuthThrottle
     hosts: HostRules
     tls: ssl.SSLContext | None
     limits: GatewayLimits
@@ -214,7 +205,7 @@ class Link:
     def _admit_phone(self, head: Head) -> str:
         """Return the key of a phone that may come in. Raises ``BadHead`` and ``Problem``."""
         key = check_upgrade(head)
-        delay = self._house.guard.delay(self.peer)
+        delay = self._house.throttle.delay(self.peer)
         if delay > 0:
             wait = (("Retry-After", str(int(delay) + 1)),)
             raise Problem(429, detail="Too many wrong keys came from this address.", headers=wait)
@@ -234,7 +225,6 @@ class Link:
             limits=self._limits,
             large=self._house.large,
             peer=self.peer,
-            secure=self._secure,
             on_open=opened,
             on_authenticated=self.place.trust,
             traffic=self._house.traffic,
@@ -244,7 +234,7 @@ class Link:
     async def _answer(self, stream: OutboxStream, head: Head) -> bool:
         body = Body(stream, head, self._limits)
         trust, stopping = self.place.trust, self._stopping
-        request = Request(head, body, self.peer, self._secure, trust, stopping)
+        request = Request(head, body, self.peer, trust, stopping)
         return await exchange(stream, request, body, head, self._handle, self._goes_on)
 
     async def _handle(self, request: Request) -> Answer:

@@ -5,41 +5,29 @@ from __future__ import annotations
 import itertools
 import socket
 import ssl
-from collections.abc import Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Final, Protocol
+from typing import Final
 
 import trio
 
 from podiumd.gateway.access.admission import Admission
+from podiumd.gateway.access.auth_throttle import AuthThrottle
 from podiumd.gateway.access.hosts import HostRules, canonical
-from podiumd.gateway.http.exchange import Answer, ClientGone, Request
+from podiumd.gateway.http.exchange import ClientGone, Handler
 from podiumd.gateway.limits import GatewayLimits
-from podiumd.gateway.link import ConnectionAdmission, House, Link
-from podiumd.gateway.listener import accept, open_sockets
+from podiumd.gateway.link import House, Link
+from podiumd.gateway.listener import open_sockets
 from podiumd.gateway.websocket import NO_TRAFFIC, Traffic, WebSocket
+from podiumd.host.accept import accept
 from podiumd.observe.logs import log
 
 _FULL: Final = (
     b"HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nRetry-After: 10\r\n"
     b"Content-Length: 0\r\n\r\n"
 )
-
-
-class PhoneApp(Protocol):
-    """The app that speaks the phone protocol."""
-
-    async def serve(self, socket: WebSocket) -> None:
-        """Serve one phone until it has gone; its faults are the supervisor's."""
-
-
-class HttpApp(Protocol):
-    """The app that answers everything that is no WebSocket."""
-
-    async def handle(self, request: Request) -> Answer:
-        """Answer a request; or raise a ``Problem``."""
 
 
 @dataclass(frozen=True)
@@ -129,7 +117,7 @@ class Gateway:
             sock.close()  # gone already
             return
         link = Link(self._house, sock, peer, canonical(local), port)
-        place = self._admission.admit(peer, link.drop, self._house.guard.knows(peer))
+        place = self._admission.admit(peer, link.drop, self._house.throttle.knows(peer))
         if place is None:
             self._house.notices.tell("Connection refused", peer=peer, reason="too many connections")
             if self._house.tls is None:
@@ -162,21 +150,22 @@ def _host_rules(options: GatewayOptions, allowed: Iterable[str]) -> HostRules:
 
 async def serve_gateway(
     options: GatewayOptions,
-    phones: PhoneApp,
-    http: HttpApp,
-    guard: ConnectionAdmission,
+    phone: Callable[[WebSocket], Awaitable[None]],
+    http: Handler,
+    throttle: AuthThrottle,
     *,
     task_status: trio.TaskStatus[Gateway] = trio.TASK_STATUS_IGNORED,
 ) -> None:
-    """Serve phones and HTTP on one port.
+    """Serve phones and HTTP on one port: ``phone`` serves one phone until it has gone, ``http``
+    answers everything that is no WebSocket.
 
     Ready when started, with the ``Gateway`` as its value; returns after its ``stop``, or is
     cancelled, which ends connections at once. Raises ``podiumd.gateway.listener.CannotListen``.
     """
     house = House(
-        phone=phones.serve,
-        http=http.handle,
-        guard=guard,
+        phone=phone,
+        http=http,
+        throttle=throttle,
         hosts=_host_rules(options, options.allowed_hosts),
         tls=options.tls,
         limits=options.limits,

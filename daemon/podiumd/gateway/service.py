@@ -16,7 +16,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Final, Protocol
+from typing import Final
 
 import msgspec
 import trio
@@ -24,15 +24,15 @@ import trio
 from podiumd.config.paths import PlaceError
 from podiumd.config.settings import GatewaySettings
 from podiumd.gateway.access.auth_throttle import AuthThrottle
-from podiumd.gateway.access.devices import DamagedDevices, Devices, Settings
+from podiumd.gateway.access.devices import DamagedDevices, Devices
 from podiumd.gateway.access.notices import KeyNotices
 from podiumd.gateway.agui.route import AguiRoute
 from podiumd.gateway.control import Control
 from podiumd.gateway.listener import CannotListen
 from podiumd.gateway.network.addresses import own_addresses, own_names
-from podiumd.gateway.phone.hub import Hub
+from podiumd.gateway.phone.hub import open_hub
 from podiumd.gateway.phone.workshop import Workshop
-from podiumd.gateway.routes.door import Door
+from podiumd.gateway.routes.device_access import DeviceAccess
 from podiumd.gateway.routes.metrics import MetricsRoute
 from podiumd.gateway.routes.prompt import PromptRoute
 from podiumd.gateway.routes.table import Handler, Routes
@@ -40,7 +40,6 @@ from podiumd.gateway.routes.upload import UploadRoute
 from podiumd.gateway.routes.voice import Recordings, TranscriptionRoute
 from podiumd.gateway.server import GatewayOptions, serve_gateway
 from podiumd.gateway.tls.certificate import CertificateError, Tls, make_tls
-from podiumd.gateway.tokens import Tokens
 from podiumd.gateway.websocket import Traffic
 from podiumd.observe.metrics import Meters
 from podiumd.projects.commands import Bounds, CommandBook, CommandEvent, open_command_book
@@ -49,16 +48,13 @@ from podiumd.projects.worktrees import Worktrees
 from podiumd.runtime.service import Service
 from podiumd.runtime.voice.service import Voice
 from podiumd.store.errors import StoreError
+from podiumd.store.facts import Store
 from podiumd.wording import restart_command
 
 _NO_HISTORY: Final = (
     "The history of commands in {} cannot be opened: {}. Make it a directory of yours that can be"
     " written to, then '{}'."
 )
-
-
-class Store(Settings, Tokens, Protocol):
-    """The gateway's store: what it keeps and looks up; the store of facts is one."""
 
 
 class Surroundings(msgspec.Struct, frozen=True, kw_only=True):
@@ -118,7 +114,7 @@ async def open_gateway(
 async def _running(
     around: Surroundings, service: Service, store: Store, devices: Devices, control: Control
 ) -> AsyncIterator[None]:
-    guard, home = AuthThrottle(trio.current_time, KeyNotices().tell), around.home
+    throttle, home = AuthThrottle(trio.current_time, KeyNotices().tell), around.home
     listeners: list[Callable[[CommandEvent], None]] = []
 
     def tell(event: CommandEvent) -> None:
@@ -133,7 +129,6 @@ async def _running(
             control.failed(_NO_HISTORY.format(place, error.strerror or error, around.restart))
             yield
             return
-        nursery = await stack.enter_async_context(trio.open_nursery())
         workshop = Workshop(
             commands=book,
             resources=Resources(home),
@@ -141,15 +136,20 @@ async def _running(
             infer_name=around.infer_name,
             home=str(home),
         )
-        hub = Hub(service, devices, guard, workshop, around.voice, store)
+        hub = await stack.enter_async_context(
+            open_hub(service, devices, throttle, workshop, around.voice, store)
+        )
+        nursery = await stack.enter_async_context(trio.open_nursery())
         listeners.append(hub.command_event)
-        await nursery.start(hub.attend)
         routes = Routes(
-            Door(devices, guard), _routes(around.voice, service, store, workshop, around.meters)
+            DeviceAccess(devices, throttle),
+            _routes(around.voice, service, store, workshop, around.meters),
         )
         try:
             tls = await trio.to_thread.run_sync(_tls, around)
-            gateway = await nursery.start(serve_gateway, _options(around, tls), hub, routes, guard)
+            gateway = await nursery.start(
+                serve_gateway, _options(around, tls), hub.serve, routes.handle, throttle
+            )
         except (CertificateError, CannotListen, PlaceError, OSError) as error:
             control.failed(str(error))
             yield

@@ -167,7 +167,7 @@ NO_TRAFFIC: Final = Traffic(lambda: None, lambda: None)
 
 
 class WebSocket:
-    """A phone's socket. ``peer`` is its address without a port, ``secure``: it came over TLS."""
+    """A phone's socket. ``peer`` is its address without a port."""
 
     def __init__(
         self,
@@ -177,12 +177,10 @@ class WebSocket:
         gate: Gate,
         limits: GatewayLimits,
         peer: str,
-        secure: bool,
         on_authenticated: Callable[[], None],
         traffic: Traffic,
     ) -> None:
         self.peer = peer
-        self.secure = secure
         self._connection = connection
         self._stream = stream
         self._wire = wire
@@ -329,7 +327,6 @@ async def serve_websocket(
     limits: GatewayLimits,
     large: trio.Semaphore,
     peer: str,
-    secure: bool,
     on_open: Callable[[WebSocket], None] = lambda socket: None,
     on_authenticated: Callable[[], None] = lambda: None,
     traffic: Traffic = NO_TRAFFIC,
@@ -358,7 +355,7 @@ async def serve_websocket(
             with suppress(ConnectionClosed):  # before the handshake was answered
                 connection = await request.accept()
                 socket = WebSocket(
-                    connection, stream, wire, gate, limits, peer, secure, on_authenticated, traffic
+                    connection, stream, wire, gate, limits, peer, on_authenticated, traffic
                 )
                 wire.open(lambda: connection.closed.code if connection.closed else None)
                 on_open(socket)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import socket
 import stat
+import struct
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,6 +16,11 @@ from podiumd.config.paths import PlaceError
 from podiumd.host.instance import hold_lock
 
 _BACKLOG: Final = 128
+_LINUX_CREDENTIALS: Final = struct.Struct("3i")  # pid, uid, gid: unix(7)
+_XUCRED: Final = struct.Struct("II")  # version, uid, ...: sys/ucred.h of macOS
+_XUCRED_BYTES: Final = 76
+_SOL_LOCAL: Final = 0
+_LOCAL_PEERCRED: Final = 1
 
 
 @contextmanager
@@ -83,3 +90,14 @@ def _remove_ours(path: Path, ours: os.stat_result) -> None:
             path.unlink()
     except FileNotFoundError:
         return
+
+
+def peer_uid(sock: socket.socket, platform: str = sys.platform) -> int:
+    """Return the user id of the process that connected. Raises OSError when the kernel does not
+    know it."""
+    if platform == "darwin":
+        credentials = sock.getsockopt(_SOL_LOCAL, _LOCAL_PEERCRED, _XUCRED_BYTES)
+        return int(_XUCRED.unpack_from(credentials)[1])
+    option = getattr(socket, "SO_PEERCRED")  # noqa: B009 - absent from the types of other systems
+    credentials = sock.getsockopt(socket.SOL_SOCKET, option, _LINUX_CREDENTIALS.size)
+    return int(_LINUX_CREDENTIALS.unpack(credentials)[1])

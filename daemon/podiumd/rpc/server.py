@@ -2,28 +2,29 @@
 
 from __future__ import annotations
 
-import errno
 import os
 import socket
 from collections.abc import Callable
+from functools import partial
 from typing import Final, Literal
 
 import trio
 
+from podiumd.host.accept import accept
 from podiumd.observe.logs import log
 from podiumd.rpc.adapter import Adapter, error_line
 from podiumd.rpc.connection import Connection
 from podiumd.rpc.context import DaemonInfo, RequestContext
 from podiumd.rpc.limits import RpcLimits
+from podiumd.rpc.listener import peer_uid
 from podiumd.rpc.methods import METHODS
 from podiumd.rpc.outbox import Sender
-from podiumd.rpc.peer import peer_uid
 from podiumd.runtime.errors import Overloaded, Refused
 from podiumd.runtime.service import Service
 from podiumd.wire.events import Stopping
 
-_OUT_OF_RESOURCES: Final = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
-_RESOURCE_PAUSE_SECONDS: Final = 0.1
+_PAUSE_SECONDS: Final = 0.1
+"""After accepting failed for want of descriptors or memory."""
 
 
 class RpcServer:
@@ -82,38 +83,25 @@ class RpcServer:
     async def _serve(self) -> None:
         async with trio.open_nursery() as nursery:
             with self._accepting:
-                await self._accept(nursery)
+                await accept(self._listener, partial(self._take, nursery), _PAUSE_SECONDS)
             self._listener.close()  # a client that comes now is not kept waiting for an answer
             for connection in tuple(self._connections):
                 connection.drain(Stopping(turns=self._turns))
             nursery.cancel_scope.deadline = trio.current_time() + self._limits.drain_seconds
 
-    async def _accept(self, nursery: trio.Nursery) -> None:
-        while True:
-            await trio.lowlevel.wait_readable(self._listener)
-            try:
-                sock, _ = self._listener.accept()
-            except (BlockingIOError, InterruptedError, ConnectionAbortedError):
-                continue
-            except OSError as error:
-                if error.errno not in _OUT_OF_RESOURCES:
-                    raise
-                log("Accept failed", "warning", reason=os.strerror(error.errno))
-                await trio.sleep(_RESOURCE_PAUSE_SECONDS)
-                continue
-            sock.setblocking(False)
-            if self._admit(sock):
-                connection = Connection(
-                    sock,
-                    self._adapter,
-                    self._service,
-                    self._info,
-                    self._limits,
-                    self._followers,
-                    self._sender,
-                )
-                self._connections.add(connection)
-                nursery.start_soon(self._supervise, connection, sock)
+    def _take(self, nursery: trio.Nursery, sock: socket.socket) -> None:
+        if self._admit(sock):
+            connection = Connection(
+                sock,
+                self._adapter,
+                self._service,
+                self._info,
+                self._limits,
+                self._followers,
+                self._sender,
+            )
+            self._connections.add(connection)
+            nursery.start_soon(self._supervise, connection, sock)
 
     def _followers(self) -> int:
         return sum(connection.follows for connection in self._connections)
@@ -182,7 +170,6 @@ async def serve_rpc(
     Ready when started, with the ``RpcServer`` as its value; returns after its ``stop``, or is
     cancelled, which ends connections at once. ``stop`` closes ``listener``.
     """
-    listener.setblocking(False)
     server = RpcServer(service, info, listener, limits or RpcLimits(), own_uid())
     task_status.started(server)  # early connections wait in the queue for the first accept
     await server.run()

@@ -16,7 +16,7 @@ from podiumd.config.settings import VoiceSettings
 from podiumd.gateway.access.auth_throttle import AuthThrottle
 from podiumd.gateway.access.devices import Devices
 from podiumd.gateway.access.notices import KeyNotices
-from podiumd.gateway.phone.hub import Hub
+from podiumd.gateway.phone.hub import Hub, open_hub
 from podiumd.gateway.phone.workshop import Workshop
 from podiumd.gateway.websocket import Closed, WebSocket
 from podiumd.projects.commands import CommandEvent, open_command_book
@@ -37,7 +37,6 @@ class Line:
 
     def __init__(self, peer: str = "192.0.2.7") -> None:
         self.peer = peer
-        self.secure = False
         self.pending = 0
         self.known = False
         self.answers = True
@@ -154,7 +153,7 @@ class Office:
         daemon: Daemon,
         hub: Hub,
         devices: Devices,
-        guard: AuthThrottle,
+        throttle: AuthThrottle,
         voice: Voice,
         ears: Ears,
         nursery: trio.Nursery,
@@ -165,7 +164,7 @@ class Office:
         self.daemon = daemon
         self.hub = hub
         self.devices = devices
-        self.guard = guard
+        self.throttle = throttle
         self._nursery = nursery
 
     def dial(self, peer: str = "192.0.2.7") -> Line:
@@ -237,11 +236,10 @@ async def open_office(
         ) as book,
         open_speech(VoiceSettings(), machine.state, {}, engine=ears) as speech,
         open_speaker(VoiceSettings, os.environ) as speaker,
-        trio.open_nursery() as nursery,
     ):
         devices = Devices(daemon.store, daemon.context.clock.now)
         await devices.load()
-        guard = AuthThrottle(trio.current_time, KeyNotices().tell)
+        throttle = AuthThrottle(trio.current_time, KeyNotices().tell)
         workshop = Workshop(
             commands=book,
             resources=Resources(home),
@@ -250,8 +248,10 @@ async def open_office(
             home=str(home),
         )
         voice = Voice(speech, speaker, daemon.service)
-        hub = Hub(daemon.service, devices, guard, workshop, voice, daemon.store)
-        listeners.append(hub.command_event)
-        await nursery.start(hub.attend)
-        yield Office(daemon, hub, devices, guard, voice, ears, nursery)
-        nursery.cancel_scope.cancel()
+        async with (
+            open_hub(daemon.service, devices, throttle, workshop, voice, daemon.store) as hub,
+            trio.open_nursery() as nursery,
+        ):
+            listeners.append(hub.command_event)
+            yield Office(daemon, hub, devices, throttle, voice, ears, nursery)
+            nursery.cancel_scope.cancel()

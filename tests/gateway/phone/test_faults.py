@@ -13,8 +13,8 @@ from trio.testing import wait_all_tasks_blocked
 
 from podiumd.core.run import facts as f
 from podiumd.gateway.phone.feed import run_events
-from podiumd.gateway.phone.feed.recipe_board import Told
-from podiumd.gateway.phone.feed.subscriptions import MOST_FOLLOWED
+from podiumd.gateway.phone.feed.recipe_board import Reported
+from podiumd.gateway.phone.phone_link import MOST_PROMPTED
 from podiumd.projects.worktrees import Worktree, Worktrees
 from podiumd.runtime.errors import Overloaded
 from podiumd.store.errors import StoreFailed
@@ -60,7 +60,7 @@ async def test_whatever_goes_wrong_with_a_message_the_phone_is_told_and_stays(
         raise fault
 
     with monkeypatch.context() as patch:
-        patch.setattr(office.hub.service, "sessions_messages", refuse)
+        patch.setattr(office.hub.services.service, "sessions_messages", refuse)
         line.say("subscribe", session_id=session)
         await line.caught_up()
     assert len(line.of("error")) == 1 and line.closed is None
@@ -76,7 +76,7 @@ async def test_a_fault_is_logged_with_an_id_that_the_phone_is_told(
     async def refuse(*_: object) -> Any:
         raise ZeroDivisionError
 
-    monkeypatch.setattr(office.hub.service.recipes, "list", refuse)
+    monkeypatch.setattr(office.hub.services.service.recipes, "list", refuse)
     line.say("get_available_recipes")
     said = (await line.hears("error"))["message"]
     (entry,) = [each for each in caplog.records if each.msg == "%s" and each.exc_info]
@@ -90,7 +90,7 @@ async def test_a_list_that_cannot_be_read_does_not_turn_a_phone_away(
         raise sqlite3.OperationalError("disk I/O error")
 
     with monkeypatch.context() as patch:
-        patch.setattr(office.hub.service, "sessions_list", refuse)
+        patch.setattr(office.hub.services.service, "sessions_list", refuse)
         line = await office.connected()
     line.say("refresh_sessions")
     await line.hears("session_list")
@@ -158,7 +158,7 @@ async def test_no_tree_is_left_in_which_no_session_was_begun(
     async def refuse(*_: object) -> Any:
         raise fault
 
-    monkeypatch.setattr(office.hub.service, "prompt", refuse)
+    monkeypatch.setattr(office.hub.services.service, "prompt", refuse)
     line = await office.connected()
     wanted(line)
     await line.hears(told)
@@ -168,14 +168,14 @@ async def test_no_tree_is_left_in_which_no_session_was_begun(
 async def test_a_session_in_a_tree_is_begun_though_the_phone_that_asked_has_gone(
     office: Office, trees: Trees, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    begun, gate, prompt = trio.Event(), trio.Event(), office.hub.service.prompt
+    begun, gate, prompt = trio.Event(), trio.Event(), office.hub.services.service.prompt
 
     async def slow(request: Any) -> Any:
         begun.set()
         await gate.wait()
         return await prompt(request)
 
-    monkeypatch.setattr(office.hub.service, "prompt", slow)
+    monkeypatch.setattr(office.hub.services.service, "prompt", slow)
     line = await office.connected()
     wanted(line)
     await begun.wait()
@@ -197,7 +197,7 @@ async def test_a_daemon_that_stops_before_the_session_is_begun_leaves_no_tree(
         await trio.sleep_forever()
 
     async with open_office(machine, tmp_path) as office:
-        monkeypatch.setattr(office.hub.service, "prompt", never)
+        monkeypatch.setattr(office.hub.services.service, "prompt", never)
         line = await office.connected()
         wanted(line)
         await begun.wait()
@@ -215,8 +215,8 @@ async def test_a_phone_that_has_spoken_in_many_sessions_hears_of_the_latest(
     turn = await office.daemon.turn()
     line = await office.connected()
     (phone,) = office.hub.phones
-    for _ in range(MOST_FOLLOWED):
-        phone.following.speaks_in(str(uuid.uuid4()))
+    for _ in range(MOST_PROMPTED):
+        phone.prompted.add(str(uuid.uuid4()))
     line.say("prompt", text="more", resume_session_id=went["session_id"])
     await line.hears("ack")
     turn.complete()
@@ -230,14 +230,14 @@ async def test_a_fault_in_telling_one_event_does_not_end_the_gateway(
     office: Office, one: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     line = await office.connected()
-    take = office.hub.board.take
+    take = office.hub.services.news.board.take
 
-    def broken(run_id: str, fact: Told) -> object:
+    def broken(run_id: str, fact: Reported) -> object:
         if isinstance(fact, f.StepEntered):
             raise RuntimeError("broken")  # noqa: TRY004
         return take(run_id, fact)
 
-    monkeypatch.setattr(office.hub.board, "take", broken)
+    monkeypatch.setattr(office.hub.services.news.board, "take", broken)
     _, turn = await office.daemon.begun(one)
     turn.complete()
     await line.hears("recipe_exited")

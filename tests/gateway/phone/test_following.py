@@ -206,13 +206,13 @@ async def test_one_feed_serves_every_phone_and_ends_with_the_last(
     for each in phones:
         each.say("subscribe", session_id=session)
         await each.hears("session_history")
-    channel = office.hub.channels.get(session)
+    channel = office.hub.services.channels.get(session)
     assert channel is not None and len(channel.subscriptions) == 3
     for each in phones:
         each.hang_up()
     while office.hub.phones:
         await wait_all_tasks_blocked()
-    assert office.hub.channels.get(session) is None
+    assert office.hub.services.channels.get(session) is None
 
 
 async def test_a_feed_that_breaks_is_opened_again_and_nothing_is_missed(
@@ -221,7 +221,7 @@ async def test_a_feed_that_breaks_is_opened_again_and_nothing_is_missed(
     monkeypatch.setattr(channels, "AGAIN_SECONDS", 0.0)
     await office.record(session, record(1))
     line = await office.looking(session)
-    channel = office.hub.channels.get(session)
+    channel = office.hub.services.channels.get(session)
     assert channel is not None
 
     def broken(*_: object) -> None:

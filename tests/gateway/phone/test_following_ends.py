@@ -34,7 +34,7 @@ def seqs(line: Line) -> list[int]:
 
 async def behind(office: Office, session: str) -> None:
     """Wait until the one phone that looks at a session has left its live frames."""
-    channel = office.hub.channels.get(session)
+    channel = office.hub.services.channels.get(session)
     assert channel is not None
     while not all(each.behind for each in channel.subscriptions):
         await wait_all_tasks_blocked()
@@ -55,7 +55,7 @@ async def unfollowed(office: Office, session: str, fault: PodiumError) -> AsyncI
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(channels, "AGAIN_SECONDS", 0.0)
         patch.setattr(channels.Channel, "deliver", broken)
-        patch.setattr(office.hub.service, "follow_session", refuse)
+        patch.setattr(office.hub.services.service, "follow_session", refuse)
         await office.record(session, record(4))
         await asked.wait()
         yield
@@ -110,7 +110,7 @@ async def test_a_phone_that_subscribes_when_its_session_is_ready_has_one_subscri
     await line.hears("session_history")
     commands.opened.set()
     await wait_all_tasks_blocked()
-    channel = office.hub.channels.get(session)
+    channel = office.hub.services.channels.get(session)
     assert channel is not None and len(channel.subscriptions) == 1
     await office.record(session, record(2))
     await line.until(lambda: 2 in seqs(line))
@@ -129,7 +129,7 @@ async def test_a_phone_that_leaves_what_is_just_being_answered_hears_nothing_mor
     commands.opened.set()
     await wait_all_tasks_blocked()
     assert [each for each in line.sent if each["type"] != "recent_sessions"] == []
-    assert office.hub.channels.get(session) is None
+    assert office.hub.services.channels.get(session) is None
 
 
 async def test_a_phone_that_hangs_up_meanwhile_leaves_no_feed_behind(
@@ -141,7 +141,7 @@ async def test_a_phone_that_hangs_up_meanwhile_leaves_no_feed_behind(
         await wait_all_tasks_blocked()
     commands.opened.set()
     await wait_all_tasks_blocked()
-    assert office.hub.channels.get(session) is None
+    assert office.hub.services.channels.get(session) is None
 
 
 async def test_a_phone_whose_directory_does_not_answer_holds_no_other_up(
@@ -171,7 +171,7 @@ async def test_a_session_that_was_forgotten_and_comes_again_is_followed_from_its
     await office.record(session, lines(1, 9))
     line = await office.looking(session)
     await forgotten(office, session)
-    while office.hub.channels.get(session) is not None:
+    while office.hub.services.channels.get(session) is not None:
         await wait_all_tasks_blocked()
     line.forget()
     await office.record(session, lines(100, count))
@@ -278,7 +278,7 @@ async def test_an_old_subscription_that_cannot_be_read_on_does_not_take_the_new_
 ) -> None:
     await office.record(session, record(1))
     line = await office.looking(session)
-    real = office.hub.service.sessions_messages
+    real = office.hub.services.service.sessions_messages
 
     async def failing(session_id: str, after: int | None, limit: int) -> Any:
         if after is None:
@@ -286,13 +286,13 @@ async def test_an_old_subscription_that_cannot_be_read_on_does_not_take_the_new_
         raise fault
 
     gate = Gate(failing)
-    monkeypatch.setattr(office.hub.service, "sessions_messages", gate)
+    monkeypatch.setattr(office.hub.services.service, "sessions_messages", gate)
     line.take(MANY)
     await office.record(session, record(2))
     await behind(office, session)
     line.take(0)
     await gate.reached.wait()
-    monkeypatch.setattr(office.hub.service, "sessions_messages", real)
+    monkeypatch.setattr(office.hub.services.service, "sessions_messages", real)
     line.say("subscribe", session_id=session, from_offset=1)
     await line.hears("session_history", 2)
     gate.opened.set()
@@ -308,20 +308,20 @@ async def test_what_could_not_be_read_on_goes_on_from_where_the_phone_was(
     """P-6.16: nothing twice, and no hole."""
     await office.record(session, lines(1, 3))
     line = await office.looking(session)
-    real = office.hub.service.sessions_messages
+    real = office.hub.services.service.sessions_messages
     refused = trio.Event()
 
     async def refuse(*_: object) -> Any:
         refused.set()
         raise Overloaded("being rewritten")
 
-    monkeypatch.setattr(office.hub.service, "sessions_messages", refuse)
+    monkeypatch.setattr(office.hub.services.service, "sessions_messages", refuse)
     line.take(MANY)
     await office.record(session, record(4))
     await behind(office, session)
     line.take(0)
     await refused.wait()
-    monkeypatch.setattr(office.hub.service, "sessions_messages", real)
+    monkeypatch.setattr(office.hub.services.service, "sessions_messages", real)
     await office.record(session, record(5))
     await line.until(lambda: seqs(line)[-1] == 5)
     assert seqs(line) == [1, 2, 3, 4, 5]
@@ -338,7 +338,7 @@ async def test_a_session_whose_feed_cannot_be_opened_is_refused_and_the_phone_go
         raise fault
 
     with monkeypatch.context() as patch:
-        patch.setattr(office.hub.service, "follow_session", refuse)
+        patch.setattr(office.hub.services.service, "follow_session", refuse)
         line.say("subscribe", session_id=session)
         refused = await line.hears("error")
     said = fault.message if isinstance(fault, PodiumError) else "cannot be read"

@@ -81,7 +81,7 @@ async def test_an_app_that_is_too_old_is_told_so_before_its_key_is_looked_at(
     line.say("connect", protocol_version="0.3.9", api_key="wrong")
     await ended(line)
     assert line.sent[1]["code"] == "unsupported_protocol_version"
-    assert office.guard.delay(line.peer) == 0 and len(office.guard) == 0
+    assert office.throttle.delay(line.peer) == 0 and len(office.throttle) == 0
 
 
 async def test_five_wrong_keys_shut_an_address_out_though_it_then_has_the_right_one(

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import fields
 
+from podiumd.gateway.phone.handlers.dispatch import HANDLERS
 from podiumd.gateway.phone.protocol import decode
 from podiumd.gateway.phone.protocol import requests as r
 from tests.gateway.phone.samples import SESSION, UUID, Json, read
@@ -31,8 +32,14 @@ def _refused_request(type: str, **fields: Any) -> Json:
     return _refused(json.dumps({"type": type, **fields}))
 
 
-def test_every_type_that_is_known_is_one_of_the_requests() -> None:
-    assert set(decode.TYPES.values()) == set(r.Request.__args__) - {r.VoiceFrame}
+def test_every_request_has_a_type_and_a_handler() -> None:
+    kinds = {
+        each
+        for each in vars(r).values()
+        if isinstance(each, type) and issubclass(each, r.Request) and each.__name__[0] != "_"
+    }
+    assert set(decode.TYPES.values()) == kinds - {r.Request, r.VoiceFrame}
+    assert set(HANDLERS) == kinds - {r.Request}
 
 
 @pytest.mark.parametrize("nothing", [None, ""])

@@ -8,7 +8,7 @@ import pytest
 from trio.testing import wait_all_tasks_blocked
 
 from podiumd.gateway.phone import hub as hubs
-from podiumd.gateway.phone.feed import told
+from podiumd.gateway.phone.phone_link import SessionIds
 from tests.gateway.phone.office import Json, Line, Office
 from tests.runtime.harness import Machine
 from tests.sessions.support import line as record
@@ -149,14 +149,14 @@ async def test_a_session_that_began_while_the_lists_were_made_is_told_with_the_r
 ) -> None:
     """P-4.9"""
     mine = str(uuid.uuid4())
-    frames = office.hub.lists.frames
+    frames = office.hub.services.lists.frames
 
     async def stale(recents: int, budget: int) -> object:
         lists = await frames(recents, budget)
         await office.record(mine, record(1))
         return lists
 
-    monkeypatch.setattr(office.hub.lists, "frames", stale)
+    monkeypatch.setattr(office.hub.services.lists, "frames", stale)
     line = await begins(office)
     assert (await line.hears("session_list"))["sessions"] == []
     assert (await line.hears("session_created"))["session_id"] == mine
@@ -178,8 +178,8 @@ async def test_a_deleted_session_is_not_told_again(office: Office) -> None:
     assert ids(line.of("session_created")) == [other]
 
 
-def test_what_was_told_is_remembered_within_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(told, "MOST_TOLD", 2)
-    known = told.Told()
-    known.add(["a", "b", "c"])
-    assert known.unknown(["c", "a", "b"]) == ["a"]
+def test_what_was_told_is_remembered_within_bounds() -> None:
+    known = SessionIds(2)
+    known.add("a", "b", "c")
+    known.add("b", "d")
+    assert [one for one in "abcd" if one in known] == ["b", "d"]

@@ -223,7 +223,7 @@ async def test_one_utterance_that_two_connections_start_at_once_is_one(office: O
         line.say("voice_start", utterance_id="u1", format="pcm16")
     for line in lines:
         await line.hears("voice_ready")
-    assert len(office.hub.utterances._all) == 1
+    assert len(office.hub.services.utterances._all) == 1
     lines[1].write(piece(0, b"sound"))
     lines[1].say("voice_end", utterance_id="u1")
     assert (await lines[1].hears("voice_transcript"))["text"] == "once"
@@ -347,7 +347,7 @@ async def test_a_phone_that_never_comes_back_is_waited_for_a_while(
     line.write(piece(0, SECOND))
     await line.caught_up()
     line.hang_up()
-    await wait_until(lambda: not office.hub.utterances._all)
+    await wait_until(lambda: not office.hub.services.utterances._all)
     assert list(office.daemon.machine.state.glob("voice/*.audio")) == []
     back = await office.connected(key)
     assert (await began(back, from_frame=1))["next_frame"] == 0
@@ -374,7 +374,7 @@ async def test_a_revoked_device_is_heard_no_more(office: Office) -> None:
     line.say("voice_end", utterance_id="u1")
     await line.caught_up()
     await office.devices.revoke("phone")
-    assert office.hub.utterances._all == {}
+    assert office.hub.services.utterances._all == {}
     office.ears.let_go.set()
     await trio.testing.wait_all_tasks_blocked()
     assert results(line) == [] and await office.daemon.service.list_runs(None, 10) == []

@@ -103,7 +103,7 @@ async def test_what_was_delivered_by_a_daemon_that_is_gone_is_not_sent_again(
     (held,) = [lock for lock in await office.daemon.service.locks() if lock.session_id]
     (await office.daemon.turn()).complete()
     await office.daemon.service.run_gone(held.holder.id or "")
-    office.hub.utterances._all.clear()  # what only its memory knew
+    office.hub.services.utterances._all.clear()  # what only its memory knew
     office.speech._utterances.clear()
     line.forget()
     again = await spoke(line, from_frame=1, **PROMPT)

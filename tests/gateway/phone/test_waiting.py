@@ -88,7 +88,7 @@ class Leaving:
     def __init__(self, office: Office, run_id: str, monkeypatch: pytest.MonkeyPatch) -> None:
         self.gone = trio.Event()
         self.asked = trio.Event()
-        real = office.hub.service.run_gone
+        real = office.hub.services.service.run_gone
 
         async def slow(which: str) -> None:
             if which == run_id:
@@ -96,7 +96,7 @@ class Leaving:
                 await self.gone.wait()
             await real(which)
 
-        monkeypatch.setattr(office.hub.service, "run_gone", slow)
+        monkeypatch.setattr(office.hub.services.service, "run_gone", slow)
 
 
 async def test_while_one_run_goes_away_the_others_are_told_of_and_can_be_ended(
@@ -173,14 +173,14 @@ async def test_the_handshake_reads_no_ends_of_prompts_nor_of_what_was_before_the
     await office.daemon.prompt("Hello")
     (await office.daemon.turn()).complete()
     read: list[int] = []
-    real = office.hub.service.ended_recipes
+    real = office.hub.services.service.ended_recipes
 
     async def counted(after: int, until: int, limit: int) -> list[Event]:
         page = await real(after, until, limit)
         read.append(len(page))
         return page
 
-    monkeypatch.setattr(office.hub.service, "ended_recipes", counted)
+    monkeypatch.setattr(office.hub.services.service, "ended_recipes", counted)
     await office.connected(key)
     assert read == [0]
 

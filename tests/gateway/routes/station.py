@@ -10,7 +10,7 @@ from typing import Any
 from podiumd.config.settings import GatewaySettings
 from podiumd.gateway import service as gateway_service
 from podiumd.gateway.control import Control
-from podiumd.gateway.routes.door import Door
+from podiumd.gateway.routes.device_access import DeviceAccess
 from podiumd.gateway.routes.table import Routes
 from podiumd.observe.metrics import Meters
 from tests.gateway.harness import Apps, served
@@ -53,12 +53,12 @@ async def open_station(machine: Machine, home: Path) -> AsyncIterator[Station]:
         meters = Meters()
         daemon = office.daemon
         routes = gateway_service._routes(
-            office.voice, daemon.service, daemon.store, office.hub.workshop, meters
+            office.voice, daemon.service, daemon.store, office.hub.services.workshop, meters
         )
         apps = Apps()
         apps.phone = office.hub.serve
-        apps.http = Routes(Door(office.devices, office.guard), routes).handle
-        apps.delay = office.guard.delay  # type: ignore[method-assign]
+        apps.http = Routes(DeviceAccess(office.devices, office.throttle), routes).handle
+        apps.delay = office.throttle.delay  # type: ignore[method-assign]
         async with served(apps) as gateway:
             control.opened(gateway, None)
             _, key = await office.devices.pair("mine")

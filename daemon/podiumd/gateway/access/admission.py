@@ -40,7 +40,11 @@ class Place:
 
     def take_phone(self) -> None:
         """Count it as a phone; the oldest strange one of an address that has too many goes."""
-        self._admission.take_phone(self)
+        strangers = self._admission.strangers
+        phones = [each for each in strangers if each.phone and each.address == self.address]
+        self.phone = True
+        if self in strangers and len(phones) >= self.most_phones:
+            phones[0].give_way()
 
     def trust(self) -> None:
         """Mark the connection as authenticated: it is no stranger any more."""
@@ -49,7 +53,13 @@ class Place:
 
     def leave(self) -> None:
         """Give up the place: the connection has ended."""
-        self._admission.leave(self)
+        self._admission.places.discard(self)
+        self._admission.strangers.pop(self, None)
+
+    def give_way(self) -> None:
+        """End the connection at once: its place is another's."""
+        self.leave()
+        self.drop()
 
 
 class Admission:
@@ -75,32 +85,16 @@ class Admission:
         loopback = is_loopback(canonical(peer))
         of_address = [each for each in self.strangers if each.address == address]
         if not loopback and len(of_address) >= limits.strangers_per_address:
-            self._drop(_oldest(of_address))
+            _oldest(of_address).give_way()
         elif len(self.strangers) >= limits.strangers or len(self.places) >= limits.connections:
             if not self.strangers:
                 return None
-            self._drop(self._least_wanted())
+            self._least_wanted().give_way()
         most = limits.strange_phones_on_loopback if loopback else limits.strange_phones_per_address
         place = Place(self, address, most, known, drop)
         self.places.add(place)
         self.strangers[place] = None
         return place
-
-    def take_phone(self, place: Place) -> None:
-        """See ``Place.take_phone``."""
-        phones = [each for each in self.strangers if each.phone and each.address == place.address]
-        place.phone = True
-        if place in self.strangers and len(phones) >= place.most_phones:
-            self._drop(phones[0])
-
-    def leave(self, place: Place) -> None:
-        """See ``Place.leave``."""
-        self.places.discard(place)
-        self.strangers.pop(place, None)
-
-    def _drop(self, place: Place) -> None:
-        self.leave(place)
-        place.drop()
 
     def _least_wanted(self) -> Place:
         """Choose the stranger that goes first: one of an address from which no right key came

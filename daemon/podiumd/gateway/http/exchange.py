@@ -83,15 +83,14 @@ Answer = Response | Streamed
 
 class Request:
     """A request. ``path`` is decoded, ``headers`` have lower-case names, ``peer`` is the client's
-    address, ``secure`` says whether it came over TLS. ``stopping`` is set when the gateway stops:
-    an answer that is still being streamed is to come to its end, at once."""
+    address. ``stopping`` is set when the gateway stops: an answer that is still being streamed is
+    to come to its end, at once."""
 
     def __init__(
         self,
         head: Head,
         body: Body,
         peer: str,
-        secure: bool,
         authenticated: Callable[[], None] = lambda: None,
         stopping: trio.Event | None = None,
     ) -> None:
@@ -100,7 +99,6 @@ class Request:
         self.query: dict[str, str] = head.query
         self.headers: Mapping[str, str] = head.headers
         self.peer = peer
-        self.secure = secure
         self.authenticated = authenticated
         self.stopping = trio.Event() if stopping is None else stopping
         self.pieces: Pieces | None = None

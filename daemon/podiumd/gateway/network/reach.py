@@ -6,7 +6,6 @@ Pure: the machine's addresses are handed in.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
 
 import msgspec
 
@@ -92,10 +91,10 @@ def ways(place: Place) -> list[WayIn]:
         return [_own_network(place), _tailscale(place), _ssh(place)]
     if place.in_tailnet:
         text = f"In your Tailscale network the address is {urls(place)[0]}; Tailscale encrypts it."
-        return [_way("tailscale", text)]
+        return [WayIn(way="tailscale", text=text)]
     first, *others = urls(place)
     also = f" (also {', '.join(others)})" if others else ""
-    return [_way("network", f"In the same network the address is {first}{also}.")]
+    return [WayIn(way="network", text=f"In the same network the address is {first}{also}.")]
 
 
 def trust(file: str, fingerprint: str) -> str:
@@ -112,9 +111,9 @@ def _own_network(place: Place) -> WayIn:
     url = f"wss://{bracketed(host)}:{place.port}"
     wide = "::" if ":" in host else "0.0.0.0"  # noqa: S104  (advice, binds nothing)
     secured = "" if place.secure else ' and tls = "auto"'
-    return _way(
-        "network",
-        f'In your own network: set host = "{wide}"{secured} under [gateway] in '
+    return WayIn(
+        way="network",
+        text=f'In your own network: set host = "{wide}"{secured} under [gateway] in '
         f"{place.config_file}, then '{place.restart}'. The address is then {url}. An app "
         "that speaks only ws:// needs one of the other ways.",
     )
@@ -122,29 +121,29 @@ def _own_network(place: Place) -> WayIn:
 
 def _tailscale(place: Place) -> WayIn:
     mine = next((one.address for one in place.addresses if one.in_tailnet), None)
-    forward = f"tailscale serve --bg --tcp {place.port} tcp://{_local(place)}:{place.port}"
+    forward = f"tailscale serve --bg --tcp {place.port} tcp://{bracketed(place.host)}:{place.port}"
     if mine is None:
         scheme = "wss" if place.secure else "ws"
-        return _way(
-            "tailscale",
-            f"With Tailscale on this machine and the phone: run '{forward}'. The address is then "
-            f"{scheme}://NAME:{place.port}, where NAME is this machine's name or address in "
+        return WayIn(
+            way="tailscale",
+            text=f"With Tailscale on this machine and the phone: run '{forward}'. The address is "
+            f"then {scheme}://NAME:{place.port}, where NAME is this machine's name or address in "
             "Tailscale, which encrypts all of it.",
         )
-    return _way(
-        "tailscale",
-        f"With Tailscale, which runs on this machine: run '{forward}', or set host = \"{mine}\" "
-        f"under [gateway] in {place.config_file} and restart. The address is then "
+    return WayIn(
+        way="tailscale",
+        text=f"With Tailscale, which runs on this machine: run '{forward}', or set host = "
+        f'"{mine}" under [gateway] in {place.config_file} and restart. The address is then '
         f"{place.url(mine)}; Tailscale encrypts all of it.",
     )
 
 
 def _ssh(place: Place) -> WayIn:
-    local = _local(place)
+    local = bracketed(place.host)
     target = f"{place.user}@{_outward(place) or place.name or 'ADDRESS'}"
-    return _way(
-        "ssh",
-        f"With an SSH app on the phone, where this machine takes SSH: "
+    return WayIn(
+        way="ssh",
+        text=f"With an SSH app on the phone, where this machine takes SSH: "
         f"'ssh -L {place.port}:{local}:{place.port} {target}'. The address on the phone is then "
         f"{place.url('127.0.0.1')}.",
     )
@@ -154,11 +153,3 @@ def _outward(place: Place) -> str | None:
     """Return the address that others in the same network are most likely to reach."""
     mine = [one for one in place.addresses if not one.inward and not one.in_tailnet]
     return mine[0].address if mine else None
-
-
-def _local(place: Place) -> str:
-    return bracketed(place.host)
-
-
-def _way(way: Literal["network", "tailscale", "ssh"], text: str) -> WayIn:
-    return WayIn(way=way, text=text)

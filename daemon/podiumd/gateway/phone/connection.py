@@ -11,22 +11,17 @@ import uuid
 from collections.abc import Awaitable, Callable
 from contextlib import ExitStack, suppress
 from functools import partial
-from typing import Protocol
 
 import msgspec
 import trio
 
-from podiumd.gateway.access.auth_throttle import AuthThrottle
-from podiumd.gateway.access.devices import Device, Devices
-from podiumd.gateway.phone.feed import shared_messages
+from podiumd.gateway.access.devices import Device
 from podiumd.gateway.phone.feed.delivery_tracking import DeliveryTracking
-from podiumd.gateway.phone.feed.lists import SessionLists
-from podiumd.gateway.phone.feed.pages import made
+from podiumd.gateway.phone.feed.recipe_board import started
 from podiumd.gateway.phone.feed.subscriptions import Subscriptions
-from podiumd.gateway.phone.feed.told import Told
-from podiumd.gateway.phone.handlers.dispatch import handle
+from podiumd.gateway.phone.feed.text import made
+from podiumd.gateway.phone.phone_link import PhoneLink
 from podiumd.gateway.phone.protocol import (
-    budget,
     decode,
     outgoing,
     outgoing_tools,
@@ -56,81 +51,30 @@ POLICY_VIOLATION = 1008
 TRY_AGAIN_LATER = 1013
 
 
-class Host(Services, Protocol):
-    """The services a connection needs beside what the handlers of its messages use."""
+class Phone(PhoneLink):
+    """A connection of a phone. ``handle`` does what a message of it asks for, ``welcome`` takes it
+    among those that get everything, once it has shown its key."""
 
-    devices: Devices
-    guard: AuthThrottle
-    lists: SessionLists
-
-    def welcome(self, phone: Phone) -> None:
-        """Take a phone that has shown its key: from here on it gets everything."""
-        ...
-
-    def spawn_detached(self, work: Callable[[], Awaitable[None]]) -> None:
-        """Do what is to be done whether or not the phone that asked for it stays."""
-        ...
-
-
-class Phone:
-    """A connection of a phone."""
-
-    def __init__(self, hub: Host, socket: WebSocket) -> None:
-        self.hub = hub
-        self.device = ""
-        self.version = versions.FLOOR
-        self.legacy = False
-        """True if it speaks none of the numbered versions."""
-        self.budget = budget.DEFAULT_BYTES
-        self.recents = requests.RECENT
-        self.following = Subscriptions(self, hub)
-        self.told = Told()
-        self.directory: str | None = None
-        """Where an older app means what it sends without a directory."""
-        self._socket = socket
+    def __init__(
+        self,
+        services: Services,
+        socket: WebSocket,
+        handle: Callable[[Phone, Services, requests.Request], Awaitable[None]],
+        welcome: Callable[[Phone], None],
+    ) -> None:
+        super().__init__(socket)
+        self.subscriptions = Subscriptions(self, services.service, services.channels, self.commands)
+        self._services = services
+        self._handle = handle
+        self._welcome = welcome
         self._scope = trio.CancelScope()
         self._asides = trio.CapacityLimiter(ASIDES)
         self._stopping: set[str] = set()
         self._nursery: trio.Nursery | None = None
         self._receipt = DeliveryTracking(socket.delivered, self._note)
-        self.revoked = False
-        """True once its key was taken back: nothing is sent to it any more."""
         self._missing: set[str] = set()
 
     # -- what others see ---------------------------------------------------------------------
-
-    @property
-    def pending(self) -> int:
-        """Bytes that its socket has not taken yet."""
-        return self._socket.pending
-
-    @property
-    def chains(self) -> bool:
-        """Return whether it asks on where an answer is not complete.
-
-        An app of the newest version does too, and reads aloud what it gets then; those of none do
-        not.
-        """
-        return not self.legacy and self.version != versions.CEILING
-
-    def speaks_in(self, session_id: str) -> None:
-        """Note that its person prompts in a session, be it on the screen or not."""
-        self.following.speaks_in(session_id)
-
-    @property
-    def peer(self) -> str:
-        """Return its address."""
-        return self._socket.peer
-
-    def send(self, payload: bytes) -> None:
-        """Send one message; never waits."""
-        if not self.revoked:
-            self._socket.send(payload)
-
-    def send_frame(self, frame: bytes) -> None:
-        """Send a ready-made frame."""
-        if not self.revoked:
-            self._socket.send_frame(frame)
 
     def command_output(self, event: CommandOutput) -> None:
         """Send a line of a command; a phone that does not keep up misses lines, and gets a note."""
@@ -144,16 +88,12 @@ class Phone:
             self._missing.discard(run_id)
         self.send(outgoing_tools.command_output(run_id, event.stream, line, self.budget))
 
-    async def room(self) -> None:
-        """Wait until its socket takes more. Raises ``Closed``."""
-        await self._socket.room()
-
     def was_told(self, position: int) -> None:
         """Note that the phone was sent everything up to an event."""
         self._receipt.sent(position)
 
     async def _note(self, position: int) -> None:
-        await self.hub.devices.told(self.device, position)
+        await self._services.devices.told(self.device, position)
 
     def revoke(self) -> None:
         """Cut the phone off: its key is no longer good.
@@ -162,7 +102,7 @@ class Phone:
         """
         log("Device cut off", device=self.device, peer=self.peer)
         self.revoked = True
-        self.following.end()
+        self.subscriptions.end()
         self._scope.cancel()
 
     async def hang_up(self) -> None:
@@ -172,7 +112,7 @@ class Phone:
 
     def leave(self) -> None:
         """Stop following for a phone that has gone: nothing is to be sent to it any more."""
-        self.following.end()
+        self.subscriptions.end()
 
     # -- its life ----------------------------------------------------------------------------
 
@@ -214,7 +154,7 @@ class Phone:
         if device is None:
             return await self._turn_away(outgoing.auth_error())
         try:
-            stack.enter_context(self.hub.devices.connected(device.name))
+            stack.enter_context(self._services.devices.connected(device.name))
         except NotFound:  # revoked just now
             return await self._turn_away(outgoing.auth_error())
         self.device, self.version = device.name, negotiated
@@ -223,27 +163,27 @@ class Phone:
         self._socket.authenticated()
         self._socket.allow(UPLOAD_BYTES)
         if message.speak is not None:
-            self.hub.aloud.wants(self.device, message.speak)
+            self._services.replies.wants(self.device, message.speak)
         log("Device connected", device=self.device, peer=self.peer, version=negotiated)
         await self._greet(message.echo, device)
         return True
 
     def _device_of(self, key: object) -> Device | None:
-        guard, device = self.hub.guard, self.hub.devices.check(key)
+        throttle, device = self._services.throttle, self._services.devices.check(key)
         if device is None:
-            guard.wrong(self.peer)
+            throttle.wrong(self.peer)
         else:
-            guard.right(self.peer)
+            throttle.right(self.peer)
         return device
 
     def _shut_out(self) -> bool:
         """Return whether no key of its address is looked at just now."""
-        return self.hub.guard.delay(self.peer) > 0
+        return self._services.throttle.delay(self.peer) > 0
 
     async def _put_off(self) -> bool:
         """Have it come again: an ``auth_error`` would say that its key is wrong, and may be none
         of those that were."""
-        self.hub.guard.put_off(self.peer)
+        self._services.throttle.put_off(self.peer)
         await self._socket.close(TRY_AGAIN_LATER, "Too many wrong keys came from this address.")
         return False
 
@@ -259,17 +199,17 @@ class Phone:
         await self.guarded(self.send_lists())
         await self.guarded(self.send_commands(None))
         # From here on it hears of what happens; what is already there follows.
-        self.hub.welcome(self)
+        self._welcome(self)
         await self.guarded(self._send_news(device))
         await self.guarded(self._send_ready())
 
     async def _send_news(self, device: Device) -> None:
         """Send what runs, what is asked, and the ends of recipes that it has not received."""
-        news = self.hub.news
+        news = self._services.news
         told = news.told
         for shown in news.board.shown:
-            self.send(shared_messages.started(shown))
-        for question in await self.hub.service.questions():
+            self.send(started(shown))
+        for question in await self._services.service.questions():
             self.send(recipes.question(msgspec.to_builtins(question), self.budget))
         for payload in await news.endings(device.told_pos, device.paired_at):
             self.send(payload)
@@ -281,16 +221,16 @@ class Phone:
 
     async def commands(self, directory: str | None) -> bytes:
         """Build the message that lists what may be run in a directory, and anywhere."""
-        offered = await self.hub.workshop.offer(directory)
+        offered = await self._services.workshop.offer(directory)
         project, general = msgspec.to_builtins((offered.project, offered.general))
         return outgoing_tools.available_commands(directory, project, general, self.budget)
 
     async def send_lists(self) -> None:
         """Send the list of sessions and the recent ones."""
-        lists = await self.hub.lists.frames(self.recents, self.budget)
+        lists = await self._services.lists.frames(self.recents, self.budget)
         self.send_frame(lists.session_list)
         self.send_frame(lists.recent_sessions)
-        self.told.add(lists.session_ids)
+        self.known.add(*lists.session_ids)
 
     async def _send_ready(self) -> None:
         """Report the recent sessions as ready.
@@ -299,17 +239,17 @@ class Phone:
         lists were made.
         """
         if not self.legacy:
-            listing = await self.hub.service.sessions_list(None, self.recents, None)
+            listing = await self._services.service.sessions_list(None, self.recents, None)
             for row in outgoing.recent(listing.sessions, self.recents):
-                if self.told.unknown([row.session_id]):
-                    self.told.add([row.session_id])
+                if row.session_id not in self.known:
+                    self.known.add(row.session_id)
                     self.send(outgoing.session_created(row))
                 self.send(outgoing.session_ready(row.session_id))
 
     async def _serve(self) -> None:
         with self._scope:
             async with trio.open_nursery() as self._nursery:
-                self._nursery.start_soon(self.following.read_on)
+                self._nursery.start_soon(self.subscriptions.read_on)
                 self._nursery.start_soon(self._receipt.keep)
                 with suppress(Closed):
                     await self._listen()
@@ -325,7 +265,7 @@ class Phone:
             except decode.Refusal as refusal:
                 self.send(refusal.frame)
             else:
-                await self.guarded(handle(self, message), getattr(message, "about", None))
+                await self.guarded(self._handle(self, self._services, message), message.about)
 
     async def guarded(self, work: Awaitable[None], session_id: str | None = None) -> None:
         """Do ``work``: send the phone a refusal, log a fault, and let the phone stay.
@@ -342,7 +282,7 @@ class Phone:
             said = str(refusal)
         except StoreError as error:
             log("Phone's message failed", "error", exception=error)
-            said = shared_messages.NOT_STORED
+            said = outgoing.NOT_STORED
         except Closed:
             raise
         except Exception as error:  # noqa: BLE001 - one message's fault is not the connection's
@@ -361,7 +301,7 @@ class Phone:
         self._asides.acquire_on_behalf_of_nowait(work)
         task = partial(self._beside, work)
         if lasting:
-            self.hub.spawn_detached(task)
+            self._services.spawn_detached(task)
         else:
             self._nursery.start_soon(task)
 

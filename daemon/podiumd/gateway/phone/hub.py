@@ -1,13 +1,15 @@
 """The phones: events of the daemon go to every one of them, an answer to the one that asks.
 
-attend   events of runs → ``feed.run_events``; changes of sessions → lists for all serve    one
-phone, see ``connection``
+open_hub
+├── events of runs → ``feed.run_events``
+├── changes of sessions → lists for all
+└── a phone each, see ``connection``
 """
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable
-from contextlib import suppress
+from collections.abc import AsyncIterator, Callable, Iterable
+from contextlib import asynccontextmanager, suppress
 
 import trio
 
@@ -16,20 +18,21 @@ from podiumd.gateway.access.devices import Devices
 from podiumd.gateway.phone.connection import Phone
 from podiumd.gateway.phone.feed.channels import Channels
 from podiumd.gateway.phone.feed.lists import MOST_ROWS, SessionLists
-from podiumd.gateway.phone.feed.recipe_board import RecipeBoard
 from podiumd.gateway.phone.feed.run_events import RunEvents, guarded
-from podiumd.gateway.phone.ports import PhoneLink
+from podiumd.gateway.phone.handlers.dispatch import handle
+from podiumd.gateway.phone.phone_link import PhoneLink
 from podiumd.gateway.phone.protocol import outgoing, outgoing_tools
+from podiumd.gateway.phone.services import Services
 from podiumd.gateway.phone.voice.interpret import Interpreter
 from podiumd.gateway.phone.voice.spoken_replies import SpokenReplies
 from podiumd.gateway.phone.voice.utterances import Utterances
 from podiumd.gateway.phone.workshop import Workshop
-from podiumd.gateway.tokens import Tokens
 from podiumd.gateway.websocket import WebSocket, text_frame
 from podiumd.projects.commands import CommandComplete, CommandEvent, CommandOutput
 from podiumd.runtime.errors import PodiumError
 from podiumd.runtime.service import Service
 from podiumd.runtime.voice.service import Voice
+from podiumd.store.facts import Store
 from podiumd.wire.sessions import Session
 
 LIST_SECONDS = 1.0
@@ -37,82 +40,47 @@ LIST_SECONDS = 1.0
 
 
 class Hub:
-    """Every connected phone, and what they share."""
+    """Every connected phone, and what they share; ``nursery`` has the tasks of all of them."""
 
     def __init__(
         self,
         service: Service,
         devices: Devices,
-        guard: AuthThrottle,
+        throttle: AuthThrottle,
         workshop: Workshop,
         voice: Voice,
-        tokens: Tokens,
+        tokens: Store,
+        nursery: trio.Nursery,
     ) -> None:
-        self.service = service
-        self.aloud = SpokenReplies()
-        interpreter = Interpreter(service, workshop, tokens, self.aloud, voice.control)
-        self.utterances = Utterances(voice, self.spawn_detached, interpreter.understood)
-        self.devices = devices
-        self.guard = guard
-        self.workshop = workshop
-        self.lists = SessionLists(service)
+        replies = SpokenReplies()
+        interpreter = Interpreter(service, workshop, tokens, replies, voice.control)
+        self.services = Services(
+            service=service,
+            devices=devices,
+            throttle=throttle,
+            workshop=workshop,
+            lists=SessionLists(service),
+            channels=Channels(service, nursery, text_frame),
+            news=RunEvents(service, self, nursery),
+            replies=replies,
+            utterances=Utterances(voice, nursery.start_soon, interpreter.understood),
+            each=self.each,
+            spawn_detached=nursery.start_soon,
+        )
         self.phones: set[Phone] = set()
         self._connections: set[Phone] = set()  # strangers too
-        self.commands_of: dict[str, str] = {}
-        """Which device started each command that runs."""
-        self._nursery: trio.Nursery | None = None
-        self._channels: Channels | None = None
-        self._news: RunEvents | None = None
         self._turnout = trio.Event()
         devices.on_revoke(self._cut)
-        devices.begin_at(lambda: 0 if self._news is None else self._news.told)
-
-    @property
-    def channels(self) -> Channels:
-        """Return the live sessions; there are none before ``attend``."""
-        assert self._channels is not None
-        return self._channels
-
-    @property
-    def news(self) -> RunEvents:
-        """Return the news of runs; there is none before ``attend``."""
-        assert self._news is not None
-        return self._news
-
-    @property
-    def board(self) -> RecipeBoard:
-        """Return the recipes that run."""
-        return self.news.board
-
-    async def attend(
-        self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED
-    ) -> None:
-        """Keep every phone in step until cancelled; started once phones may come."""
-        async with trio.open_nursery() as nursery:
-            self._nursery = nursery
-            self._channels = Channels(self.service, nursery, text_frame)
-            self._news = RunEvents(self.service, self, nursery)
-            await self._news.begin()
-            nursery.start_soon(self._follow_sessions)
-            nursery.start_soon(self.devices.keep)
-            task_status.started()
-            await self._news.follow()
-            nursery.cancel_scope.cancel()
-
-    def spawn_detached(self, work: Callable[[], Awaitable[None]]) -> None:
-        """Do what is to be done whether or not the phone that asked for it stays; it must not
-        raise."""
-        assert self._nursery is not None
-        self._nursery.start_soon(work)
+        devices.begin_at(lambda: self.services.news.told)
 
     def reached(self) -> None:
         """Note that phones were sent one event more."""
         for phone in self.phones:
-            phone.was_told(self.news.told)
+            phone.was_told(self.services.news.told)
 
     async def serve(self, socket: WebSocket) -> None:
         """Serve one phone until it has gone."""
-        phone = Phone(self, socket)
+        phone = Phone(self.services, socket, handle, self._welcome)
         self._connections.add(phone)
         try:
             await phone.run()
@@ -120,10 +88,10 @@ class Hub:
             self._connections.discard(phone)
             self.phones.discard(phone)
             self._turnout.set()
-            self.utterances.gone(phone)
+            self.services.utterances.gone(phone)
             phone.leave()
 
-    def welcome(self, phone: Phone) -> None:
+    def _welcome(self, phone: Phone) -> None:
         """Take a phone that has shown its key: from here on it gets everything."""
         if not phone.revoked:
             self.phones.add(phone)
@@ -155,30 +123,32 @@ class Hub:
                         record.command_session_id, record.exit_code or 0, record.duration_ms or 0
                     )
                 )
-            self.commands_of.pop(record.command_session_id, None)
+            self.services.commands_of.pop(record.command_session_id, None)
 
     def _of_command(self, command_session_id: str) -> list[Phone]:
-        device = self.commands_of.get(command_session_id)
+        device = self.services.commands_of.get(command_session_id)
         return [] if device is None else self.to_device(device)
 
     def to_concerned(self, session_id: str, payload: bytes) -> None:
         """Send one message to the phones that look at a session or have spoken in it."""
         for phone in self.phones:
-            if phone.following.hears_turns(session_id):
+            if phone.subscriptions.hears_turns(session_id):
                 phone.send(payload)
 
     @property
     def listens(self) -> bool:
         """Return whether a phone is here that speaks aloud what it is sent."""
-        return any(self.aloud.speaks_to(phone.device) for phone in self.phones)
+        return any(self.services.replies.speaks_to(phone.device) for phone in self.phones)
 
     def say(self, session_id: str, text: str, *, everywhere: bool) -> None:
         """Have the phones that are spoken to say something of a session; not ``everywhere``: those
         that look at it or have spoken in it."""
         hearing = [
-            phone for phone in self.phones if everywhere or phone.following.hears_turns(session_id)
+            phone
+            for phone in self.phones
+            if everywhere or phone.subscriptions.hears_turns(session_id)
         ]
-        self.aloud.tell(hearing, session_id, text)
+        self.services.replies.tell(hearing, session_id, text)
 
     def to_device(self, name: str) -> list[Phone]:
         """Return the connections of a device."""
@@ -186,20 +156,20 @@ class Hub:
 
     def _cut(self, device: str) -> None:
         """End a device's connections at once, in the middle of any work, and its utterances."""
-        self.utterances.revoked(device)
-        self.aloud.wants(device, wanted=False)
+        self.services.utterances.revoked(device)
+        self.services.replies.wants(device, wanted=False)
         for phone in tuple(self._connections):
             if phone.device == device:
                 self.phones.discard(phone)
                 phone.revoke()
-                self.spawn_detached(phone.hang_up)
+                self.services.spawn_detached(phone.hang_up)
 
     # -- sessions ----------------------------------------------------------------------------
 
-    async def _follow_sessions(self) -> None:
+    async def follow_sessions(self) -> None:
         """Send lists when they change, at most one a second. What changed is kept only for who is
         here or about to be, whose lists may be older: a first index changes every session."""
-        with self.service.sessions_changed() as changes:
+        with self.services.service.sessions_changed() as changes:
             while True:
                 changed = await changes.changed()
                 while self._connections and not self.phones:
@@ -210,7 +180,7 @@ class Hub:
                     await trio.sleep(LIST_SECONDS)
 
     async def _tell_sessions(self, changed: set[str]) -> None:
-        rows = (await self.service.sessions_list(None, MOST_ROWS, None)).sessions
+        rows = (await self.services.service.sessions_list(None, MOST_ROWS, None)).sessions
         shown = outgoing.recent(rows, MOST_ROWS)
         self._show(shown, changed)
         frames: dict[tuple[int, int], bytes] = {}  # once a second to all: each is made once
@@ -232,20 +202,40 @@ class Hub:
         by_id = {row.session_id: row for row in reversed(rows)}
         frames: dict[str, tuple[bytes, bytes]] = {}
         for phone in self.phones:
-            new = phone.told.unknown(tuple(by_id))
+            new = [session_id for session_id in by_id if session_id not in phone.known]
             for session_id in new:
                 if session_id not in frames:
                     created = text_frame(outgoing.session_created(by_id[session_id]))
                     frames[session_id] = created, text_frame(outgoing.session_ready(session_id))
                 for frame in frames[session_id]:
                     phone.send_frame(frame)
-            phone.told.add(new)
+            phone.known.add(*new)
             for session_id in by_id.keys() & changed:
-                phone.following.changed(session_id)
+                phone.subscriptions.changed(session_id)
 
     async def _rows_of(self, session_ids: Iterable[str]) -> list[Session]:
         rows = []
         for session_id in session_ids:
             with suppress(PodiumError):  # it was forgotten just now
-                rows.append(await self.service.sessions_get(session_id))
+                rows.append(await self.services.service.sessions_get(session_id))
         return rows
+
+
+@asynccontextmanager
+async def open_hub(
+    service: Service,
+    devices: Devices,
+    throttle: AuthThrottle,
+    workshop: Workshop,
+    voice: Voice,
+    tokens: Store,
+) -> AsyncIterator[Hub]:
+    """Keep every phone in step until left; entered once phones may come."""
+    async with trio.open_nursery() as nursery:
+        hub = Hub(service, devices, throttle, workshop, voice, tokens, nursery)
+        await hub.services.news.begin()
+        nursery.start_soon(hub.services.news.follow)
+        nursery.start_soon(hub.follow_sessions)
+        nursery.start_soon(devices.keep)
+        yield hub
+        nursery.cancel_scope.cancel()

@@ -25,10 +25,10 @@ from podiumd.gateway.routes.body import decoded, made_out
 from podiumd.gateway.routes.prompt_form import Spoken, fields_of, texts_left
 from podiumd.gateway.routes.table import json_response
 from podiumd.gateway.routes.voice import Recordings
-from podiumd.gateway.tokens import Tokens
 from podiumd.runtime.api import SendPrompt, StartRun
 from podiumd.runtime.errors import InvalidParameter
 from podiumd.runtime.service import Service
+from podiumd.store.facts import Store
 from podiumd.wire.runs import Turn
 from podiumd.wire.sessions import Delivery
 
@@ -77,7 +77,7 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
 class PromptRoute:
     """The handler of ``POST /v1/prompt``."""
 
-    def __init__(self, service: Service, tokens: Tokens, recordings: Recordings) -> None:
+    def __init__(self, service: Service, tokens: Store, recordings: Recordings) -> None:
         self._service = service
         self._tokens = tokens
         self._spoken = Spoken(recordings)

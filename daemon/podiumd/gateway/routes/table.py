@@ -9,7 +9,7 @@ from typing import Final
 import msgspec
 
 from podiumd.gateway.http.exchange import Answer, Problem, Request, Response
-from podiumd.gateway.routes.door import Door
+from podiumd.gateway.routes.device_access import DeviceAccess
 from podiumd.observe.logs import log
 from podiumd.runtime.errors import (
     AgentUnavailable,
@@ -47,17 +47,17 @@ STATUS: Final[dict[type[PodiumError], int]] = {
 
 
 class Routes:
-    """The gateway's ``HttpApp``."""
+    """Answers everything that is no WebSocket."""
 
-    def __init__(self, door: Door, routes: Mapping[tuple[str, str], Handler]) -> None:
-        self._door = door
+    def __init__(self, access: DeviceAccess, routes: Mapping[tuple[str, str], Handler]) -> None:
+        self._access = access
         self._routes = routes
 
     async def handle(self, request: Request) -> Answer:
         """Answer one request. Raises ``Problem``; reveal nothing of the daemon without a key."""
         if request.path == HEALTH:
             return _health(request)
-        with self._door.opened(request) as device:
+        with self._access.require_device(request) as device:
             try:
                 return await self._handler(request)(request, device.name)
             except PodiumError as refusal:
@@ -66,7 +66,7 @@ class Routes:
                 log("Request failed", "error", path=request.path, exception=error)
                 words = "The daemon cannot store anything just now; try again."
                 raise Problem(503, "Cannot store", words) from error
-        raise AssertionError("the door raises when it closes")
+        raise AssertionError("the access raises when it is taken back")
 
     def _handler(self, request: Request) -> Handler:
         method = "GET" if request.method == "HEAD" else request.method

@@ -9,13 +9,13 @@ from its own cursor, at its own pace; nothing queues for it and the others notic
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Protocol
 
 import trio
 
 from podiumd.gateway.phone.feed import history
 from podiumd.gateway.phone.feed.history import Message
-from podiumd.gateway.phone.feed.pages import messages_of
+from podiumd.gateway.phone.feed.text import messages_of
+from podiumd.gateway.phone.phone_link import PhoneLink
 from podiumd.observe.logs import log
 from podiumd.runtime.errors import NotFound, Overloaded, PodiumError
 from podiumd.runtime.service import Service
@@ -30,24 +30,11 @@ Frame = tuple[bytes, int]
 """A ready-made frame, and up to which ``seq`` it goes."""
 
 
-class Receiver(Protocol):
-    """A phone, as far as live sessions know it.
-
-    ``budget``: bytes that a frame may have. ``legacy``: it speaks none of the numbered versions,
-    and nothing is pushed to it. Of such apps one puts what comes in the place of all that it
-    shows, the other shows a person's own words twice when they come back.
-    """
-
-    budget: int
-    legacy: bool
-
-    @property
-    def pending(self) -> int: ...
-    def send_frame(self, frame: bytes) -> None: ...
-
-
 class Subscription:
     """A phone's view of one session. ``live``: its last answer was complete.
+
+    Nothing is pushed to a phone that is ``legacy``: of such apps one puts what comes in the place
+    of all that it shows, the other shows a person's own words twice when they come back.
 
     ``fell_behind`` is called when it leaves the live frames, ``lost`` when it is live and there is
     no feed of its log any more, with the log's signature.
@@ -55,7 +42,7 @@ class Subscription:
 
     def __init__(
         self,
-        phone: Receiver,
+        phone: PhoneLink,
         session_id: str,
         fell_behind: Callable[[], None],
         lost: Callable[[Subscription, str], None],

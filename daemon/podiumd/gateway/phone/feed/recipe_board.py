@@ -6,17 +6,18 @@ too (a step with a fresh one), and a restart gives it a new one: the board knows
 
 from __future__ import annotations
 
-from typing import Final, assert_never
+from typing import Final, NamedTuple, assert_never
 
 import msgspec
 
 from podiumd.core.recipe.exits import Exit
 from podiumd.core.recipe.model import RESTART
 from podiumd.core.run import facts as f
+from podiumd.gateway.phone.protocol import outgoing_recipes as recipes
 from podiumd.wire.event import begun
 from podiumd.wire.runs import Run
 
-Told = (
+Reported = (
     f.RunStarted
     | f.StepEntered
     | f.EdgeTaken
@@ -31,7 +32,15 @@ Told = (
 )
 """Facts that are reported to phones."""
 
-RESTARTED: Final = Exit(
+NONE_RAN: Final = Exit(
+    reason="user-requested",
+    category="completed",
+    class_="completed",
+    message="No recipe runs in this session",
+)
+"""Exit reported where a phone believes in a recipe that is not there."""
+
+_RESTARTED: Final = Exit(
     reason="restart-new-session",
     category="completed",
     class_="completed",
@@ -57,36 +66,11 @@ class Shown(msgspec.Struct):
     next_session: str = ""
 
 
-class Started(msgspec.Struct, frozen=True):
-    """A recipe runs, and this is where it stands now; sent again at each step."""
+class Report(NamedTuple):
+    """Messages about the recipe of a session."""
 
-    shown: Shown
-
-
-class Moved(msgspec.Struct, frozen=True):
-    """A step is over and another comes."""
-
-    shown: Shown
-    before: str
-    after: str
-
-
-class Retried(msgspec.Struct, frozen=True):
-    """The agent's answer held no usable outcome; it is asked again."""
-
-    shown: Shown
-    step: str
-    error: str
-
-
-class Ended(msgspec.Struct, frozen=True):
-    """A recipe is over in its session. ``exit`` is that of the run."""
-
-    shown: Shown
-    exit: Exit
-
-
-Change = Started | Moved | Retried | Ended
+    session_id: str
+    payloads: list[bytes]
 
 
 class RecipeBoard:
@@ -113,8 +97,8 @@ class RecipeBoard:
         """Return a run's recipe, if it runs."""
         return self._runs.get(run_id)
 
-    def take(self, run_id: str, fact: Told) -> list[Change]:
-        """Bring the board up to date with a fact; return the changes to report to phones."""
+    def take(self, run_id: str, fact: Reported) -> list[Report]:
+        """Bring the board up to date with a fact; return what phones are sent of it."""
         if isinstance(fact, f.RunStarted):
             if fact.kind == "recipe":
                 self._runs[run_id] = _shown(fact)
@@ -122,38 +106,41 @@ class RecipeBoard:
         shown = self._runs.get(run_id)
         if shown is None:
             return []
+        session_id, payloads = shown.session_id, list[bytes]()
         match fact:
             case f.StepEntered():
                 return self._enter(shown, fact)
             case f.OutcomeInvalid():
-                return [Retried(shown, fact.step, fact.message)]
+                retry = recipes.orchestration_retry(session_id, fact.step, fact.message)
+                payloads = [retry, *recipes.recipe_error(session_id, recipes.INVALID_JSON)]
             case f.EdgeTaken(to=to):
                 if to == RESTART:
                     shown.next_session = fact.session_id or ""
-                return [Moved(shown, fact.step, to)] if to and to != RESTART else []
+                elif to:
+                    payloads = [recipes.recipe_step_transition(session_id, fact.step, to)]
+            case f.RunPaused():
+                payloads = [recipes.recipe_paused(session_id)]
+            case f.RunResumed():
+                payloads = [recipes.recipe_resumed(session_id)]
             case f.RunEnded():
                 del self._runs[run_id]
-                return [Ended(shown, fact.exit)]
-            case (
-                f.QuestionOpened()
-                | f.QuestionClosed()
-                | f.RunPaused()
-                | f.RunResumed()
-                | f.RunParked()
-                | f.TurnEnded()
-            ):
-                return []
+                payloads = ended(session_id, fact.exit)
+            case f.QuestionOpened() | f.QuestionClosed() | f.RunParked() | f.TurnEnded():
+                pass
             case _:
                 assert_never(fact)
+        return [Report(session_id, payloads)] if payloads else []
 
-    def _enter(self, shown: Shown, entered: f.StepEntered) -> list[Change]:
+    def _enter(self, shown: Shown, entered: f.StepEntered) -> list[Report]:
         """Begin a step; the first after a restart begins in a new session."""
-        left: list[Change] = []
+        left: list[Report] = []
         if shown.next_session:
-            left.append(Ended(msgspec.structs.replace(shown), RESTARTED))
+            left = [Report(shown.session_id, ended(shown.session_id, _RESTARTED))]
             shown.session_id, shown.next_session = shown.next_session, ""
         shown.step, shown.step_count = entered.step, entered.step_count
-        return [*left, Started(shown)]
+        session_id = shown.session_id
+        step = recipes.recipe_step_started(session_id, shown.step, shown.step_count)
+        return [*left, Report(session_id, [started(shown), step])]
 
 
 def standing(run: Run, started: f.RunStarted) -> Shown:
@@ -175,3 +162,28 @@ def _shown(started: f.RunStarted) -> Shown:
         first_prompt=told.first_prompt or "",
         max_total_steps=None if limits is None else limits.max_total_steps,
     )
+
+
+def started(shown: Shown, ios_session_id: str | None = None, status: str = "running") -> bytes:
+    """Build ``recipe_started`` of a recipe as it stands now; ``status`` stands in before its first
+    step."""
+    run = {
+        "session_id": shown.session_id,
+        "recipe": shown.recipe_id,
+        "step": shown.step or None,
+        "status": status,
+        "step_count": shown.step_count,
+        "limits": {"max_total_steps": shown.max_total_steps},
+    }
+    return recipes.recipe_started(
+        run, label=shown.label, first_prompt=shown.first_prompt, ios_session_id=ios_session_id
+    )
+
+
+def ended(session_id: str, exit: Exit) -> list[bytes]:
+    """Build the messages of a recipe's end; apps of today show only the ``error``."""
+    frames = [recipes.recipe_exited(session_id, exit)]
+    if exit.reason == "orchestration-error":
+        frames = [*recipes.recipe_error(session_id, recipes.RETRIES_EXCEEDED), *frames]
+    notice = recipes.exit_notice(session_id, exit)
+    return frames if notice is None else [*frames, notice]

@@ -4,26 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from functools import partial
-from typing import TYPE_CHECKING, Final, Protocol, assert_never, get_args
+from typing import Final, Protocol, get_args
 
 import trio
 
 from podiumd.core.ids import derive
 from podiumd.core.run import facts as f
 from podiumd.core.voice.summary import summary
-from podiumd.gateway.phone.feed import shared_messages
-from podiumd.gateway.phone.feed.recipe_board import (
-    Ended,
-    Moved,
-    RecipeBoard,
-    Retried,
-    Shown,
-    Started,
-    Told,
-)
+from podiumd.gateway.phone.feed.recipe_board import RecipeBoard, Reported, Shown, ended
 from podiumd.gateway.phone.feed.session_ordering import SessionOrdering
+from podiumd.gateway.phone.phone_link import PhoneLink
 from podiumd.gateway.phone.protocol import outgoing
 from podiumd.gateway.phone.protocol import outgoing_recipes as recipes
+from podiumd.gateway.phone.protocol.wire import Json
 from podiumd.observe.logs import log
 from podiumd.runtime.errors import PodiumError
 from podiumd.runtime.service import Service
@@ -32,15 +25,12 @@ from podiumd.wire.event import Event
 from podiumd.wire.events import Snapshot, TurnOutput
 from podiumd.wire.runs import Run
 
-if TYPE_CHECKING:
-    from podiumd.gateway.phone.ports import PhoneLink
-
 AGAIN_SECONDS = 1.0
 """Until events are read again after the store refused."""
 
-EVENTS: Final = frozenset(str(kind.__struct_config__.tag) for kind in get_args(Told))
+EVENTS: Final = frozenset(str(kind.__struct_config__.tag) for kind in get_args(Reported))
 
-Untold = (
+Unreported = (
     f.QuietFact
     | TurnOutput
     | Snapshot
@@ -144,31 +134,12 @@ class RunEvents:
     async def _take(self, event: Event) -> None:
         """Send an event to phones; never wait for a run."""
         fact = event.fact
-        if isinstance(fact, Untold):
+        if isinstance(fact, Unreported):
             return
-        broadcast = self._audience.broadcast
-        before_it = self.board.of_run(event.run_id)
-        for change in self.board.take(event.run_id, fact):
-            session_id = change.shown.session_id
-            payloads: list[bytes] = []
-            match change:
-                case Started(shown=shown):
-                    payloads = [
-                        shared_messages.started(shown),
-                        recipes.recipe_step_started(session_id, shown.step, shown.step_count),
-                    ]
-                case Moved(before=before, after=after):
-                    payloads = [recipes.recipe_step_transition(session_id, before, after)]
-                case Retried(step=step, error=error):
-                    payloads = [
-                        recipes.orchestration_retry(session_id, step, error),
-                        *recipes.recipe_error(session_id, recipes.INVALID_JSON),
-                    ]
-                case Ended(exit=exit):
-                    payloads = shared_messages.ended(session_id, exit)
-            tell = partial(_all, broadcast, payloads)
+        run_id, before_it = event.run_id, self.board.of_run(event.run_id)
+        for session_id, payloads in self.board.take(event.run_id, fact):
+            tell = partial(_all, self._audience.broadcast, payloads)
             if isinstance(fact, f.RunEnded):
-                run_id = event.run_id
                 gone = partial(self._service.run_gone, run_id)  # the next prompt is plain chat then
                 self._order.tell_end(session_id, run_id, event.pos, gone, tell)
             else:
@@ -176,55 +147,34 @@ class RunEvents:
         self._tell(event, fact)
         self._speak(event, fact, before_it)
 
-    def _speak(self, event: Event, fact: Told, shown: Shown | None) -> None:
+    def _speak(self, event: Event, fact: Reported, shown: Shown | None) -> None:
         """Have phones say what a person wants to hear of an event."""
         if isinstance(fact, f.TurnEnded) and shown is None:
             self._answers[event.run_id] = fact.text
-        ended = isinstance(fact, f.RunEnded)
-        answer = self._answers.pop(event.run_id, "") if ended else ""
+        over = isinstance(fact, f.RunEnded)
+        answer = self._answers.pop(event.run_id, "") if over else ""
         text = summary(fact, event.run, answer) if self._audience.listens else ""
         if text:
             session_id = str(event.session_id) if shown is None else shown.session_id
-            everywhere = shown is not None or not ended  # the end of a prompt is for who sent it
+            everywhere = shown is not None or not over  # the end of a prompt is for who sent it
             say = partial(self._audience.say, session_id, text, everywhere=everywhere)
             self._order.tell(session_id, say)
 
-    def _tell(self, event: Event, fact: Told) -> None:
+    def _tell(self, event: Event, fact: Reported) -> None:
         """Report an event beside what it means for a recipe."""
         session_id, audience = str(event.session_id), self._audience
         shown = self.board.of_run(event.run_id)
         seen_in = session_id if shown is None else shown.session_id
-        match fact:
-            case f.QuestionOpened():
-                question = shared_messages.question_of(fact, event, seen_in)
-                tell = partial(
-                    audience.each, lambda phone: recipes.question(question, phone.budget)
-                )
-            case f.QuestionClosed():
-                tell = partial(
-                    audience.each, lambda phone: recipes.question_closed(fact, phone.budget)
-                )
-            case f.RunPaused() | f.RunResumed():
-                if shown is None:
-                    return
-                paused = isinstance(fact, f.RunPaused)
-                made = recipes.recipe_paused if paused else recipes.recipe_resumed
-                tell = partial(audience.broadcast, made(seen_in))
-            case f.TurnEnded():
-                aborted = fact.report.kind == "interrupted"
-                over = outgoing.turn_complete(session_id, aborted=aborted)
-                tell = partial(audience.to_concerned, session_id, over)
-            case (
-                f.RunStarted()
-                | f.StepEntered()
-                | f.EdgeTaken()
-                | f.OutcomeInvalid()
-                | f.RunParked()
-                | f.RunEnded()
-            ):
-                return
-            case _:
-                assert_never(fact)
+        if isinstance(fact, f.QuestionOpened):
+            asked = _question(fact, event, seen_in)
+            tell = partial(audience.each, lambda phone: recipes.question(asked, phone.budget))
+        elif isinstance(fact, f.QuestionClosed):
+            tell = partial(audience.each, lambda phone: recipes.question_closed(fact, phone.budget))
+        elif isinstance(fact, f.TurnEnded):
+            over = outgoing.turn_complete(session_id, aborted=fact.report.kind == "interrupted")
+            tell = partial(audience.to_concerned, session_id, over)
+        else:
+            return
         self._order.tell(seen_in, tell)
 
     async def endings(self, after: int, since: str) -> list[bytes]:
@@ -239,7 +189,7 @@ class RunEvents:
             if run is None or event.at < since or event.run_id in untold:
                 continue
             assert isinstance(fact, f.RunEnded)
-            found += shared_messages.ended(await self._ended_in(run), fact.exit)
+            found += ended(await self._ended_in(run), fact.exit)
         return found
 
     async def _ended_in(self, run: Run) -> str:
@@ -256,3 +206,24 @@ class RunEvents:
 def _all(tell: Callable[[bytes], None], payloads: list[bytes]) -> None:
     for payload in payloads:
         tell(payload)
+
+
+def _question(fact: f.QuestionOpened, event: Event, session_id: str) -> Json:
+    """Build the public question that an event opened, as phones get it."""
+    return {
+        "question_id": fact.question_id,
+        "run_id": event.run_id,
+        "session_id": session_id,
+        "kind": fact.kind,
+        "text": fact.text,
+        "choices": [{"id": choice, "label": label} for choice, label in fact.choices],
+        "free_text": fact.free_text,
+        "detail": fact.detail,
+        "tool": fact.tool,
+        "input": fact.input,
+        "opened_at": event.at,
+        "answer": None,
+        "note": None,
+        "by": None,
+        "closed": None,
+    }

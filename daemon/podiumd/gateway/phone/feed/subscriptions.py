@@ -8,8 +8,9 @@ left a session is to receive nothing more of it.
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
+from typing import Final, NamedTuple
 
 import trio
 
@@ -21,15 +22,13 @@ from podiumd.gateway.phone.feed.channels import (
     Subscription,
     push_frames,
 )
-from podiumd.gateway.phone.feed.pages import made, messages_of
+from podiumd.gateway.phone.feed.text import made, messages_of
+from podiumd.gateway.phone.phone_link import PhoneLink
 from podiumd.gateway.phone.protocol import requests
 from podiumd.gateway.websocket import Closed, text_frame
 from podiumd.observe.logs import log
 from podiumd.runtime.errors import NotFound, Overloaded
 from podiumd.runtime.service import Service
-
-if TYPE_CHECKING:
-    from podiumd.gateway.phone.ports import PhoneLink
 
 PAGE: Final = 256
 """Messages that are read at a time."""
@@ -45,28 +44,25 @@ class _Had(NamedTuple):
     signature: str = history.EMPTY
 
 
-class Feeds(Protocol):
-    """The source that sessions are read from."""
-
-    service: Service
-
-    @property
-    def channels(self) -> Channels:
-        """Return the live sessions."""
-        ...
-
-
 class Subscriptions:
-    """The sessions that one phone follows."""
+    """The sessions that one phone follows. ``commands`` makes the message that lists what may be
+    run in a directory."""
 
-    def __init__(self, phone: PhoneLink, feeds: Feeds) -> None:
+    def __init__(
+        self,
+        phone: PhoneLink,
+        service: Service,
+        channels: Channels,
+        commands: Callable[[str | None], Awaitable[bytes]],
+    ) -> None:
         self._phone = phone
-        self._feeds = feeds
+        self._service = service
+        self._channels = channels
+        self._commands = commands
         self._subscriptions: dict[str, Subscription] = {}
         self._wanted: dict[str, _Had] = {}
         """Sessions that do not exist yet, or cannot be read just now: what the phone has."""
         self._changed: dict[str, None] = {}
-        self._spoken_in: dict[str, None] = {}
         self._behind = trio.Event()
 
     def includes(self, session_id: str) -> bool:
@@ -76,14 +72,7 @@ class Subscriptions:
     def hears_turns(self, session_id: str) -> bool:
         """Return whether the phone gets the ends of a session's turns: it looks at it, or has
         prompted in it and waits for the end."""
-        return self.includes(session_id) or session_id in self._spoken_in
-
-    def speaks_in(self, session_id: str) -> None:
-        """Note that the phone prompts in a session, be it on the screen or not."""
-        self._spoken_in.pop(session_id, None)
-        self._spoken_in[session_id] = None
-        if len(self._spoken_in) > MOST_FOLLOWED:
-            del self._spoken_in[next(iter(self._spoken_in))]
+        return self.includes(session_id) or session_id in self._phone.prompted
 
     def end(self) -> None:
         """Leave all sessions: the phone has gone."""
@@ -102,7 +91,7 @@ class Subscriptions:
     def forget(self, session_id: str) -> None:
         """Stop all reports of a session to the phone."""
         self.leave(session_id)
-        self._spoken_in.pop(session_id, None)
+        self._phone.prompted.discard(session_id)
 
     def changed(self, session_id: str) -> None:
         """Note that a session is new, or has grown; it may be one that the phone waits for."""
@@ -120,7 +109,7 @@ class Subscriptions:
         own = self._subscriptions.get(subscription.session_id) is subscription
         if own:
             del self._subscriptions[subscription.session_id]
-        self._feeds.channels.leave(subscription)
+        self._channels.leave(subscription)
         return own
 
     def _put_off(self, subscription: Subscription, signature: str) -> None:
@@ -167,8 +156,8 @@ class Subscriptions:
     async def _answer(self, request: requests.Subscribe, subscription: Subscription) -> None:
         """Send the answer, unless the phone has left the session meanwhile."""
         phone = self._phone
-        channel = await self._feeds.channels.join(subscription)
-        commands = await phone.commands(channel.directory)
+        channel = await self._channels.join(subscription)
+        commands = await self._commands(channel.directory)
         if subscription.over:
             return
         phone.send(commands)
@@ -186,7 +175,7 @@ class Subscriptions:
     async def _reply(self, request: requests.Subscribe, channel: Channel) -> history.Reply:
         """Build the answer to a subscription."""
         phone, session_id = self._phone, channel.session_id
-        service = self._feeds.service
+        service = self._service
         newest = await service.sessions_messages(session_id, None, history.WINDOW)
         messages = await messages_of(newest)
         hint = next((m.seq for m in messages if m.uuid == request.last_message_id), None)
@@ -258,12 +247,12 @@ class Subscriptions:
         phone, session_id = self._phone, subscription.session_id
         if phone.pending > HIGH_WATER:
             await phone.room()
-        channel = self._feeds.channels.get(session_id)
+        channel = self._channels.get(session_id)
         if subscription.over or channel is None:
             return
         seen = channel.last
         try:
-            page = await self._feeds.service.sessions_messages(session_id, subscription.at, PAGE)
+            page = await self._service.sessions_messages(session_id, subscription.at, PAGE)
             messages = await messages_of(page)
         except Exception as error:  # noqa: BLE001 - logged; it is read again when it changes
             log("Session cannot be read on", "warning", session_id=session_id, exception=error)

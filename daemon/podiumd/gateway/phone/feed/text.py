@@ -1,11 +1,13 @@
-"""A message as the one text that a phone shows of it. Pure."""
+"""A message as the one text that a phone shows of it; a large page is made out in a thread."""
 
 from __future__ import annotations
 
 import re
-from typing import Final
+from collections.abc import Callable
+from typing import Final, TypeVar
 
 import msgspec
+import trio
 
 from podiumd.formats.message import (
     PARAGRAPH,
@@ -19,6 +21,12 @@ from podiumd.formats.message import (
 )
 from podiumd.gateway.phone.feed.history import Message
 from podiumd.gateway.phone.protocol.wire import Json
+from podiumd.wire.sessions import MessagesPage, NewMessages
+
+T = TypeVar("T")
+
+QUICK_BYTES: Final = 256 * 1024
+"""Bytes of messages that are made out in the event loop itself."""
 
 GONE: Final = "[No longer in the transcript]"
 
@@ -126,3 +134,15 @@ def _without_reminders(text: str) -> str:
         kept.append(text[at:start])
         at = end + len(closing)
     return "".join((*kept, text[at:]))
+
+
+async def messages_of(page: MessagesPage | NewMessages) -> list[Message]:
+    """Decode the messages of a page, or of a feed's news."""
+    encoded = page.messages
+    size = sum(memoryview(each).nbytes for each in encoded)
+    return await made(size, lambda: [of_json(each) for each in encoded])
+
+
+async def made(size: int, make: Callable[[], T]) -> T:
+    """Return what ``make`` returns; in a thread where it is made of more than a few bytes."""
+    return make() if size <= QUICK_BYTES else await trio.to_thread.run_sync(make)

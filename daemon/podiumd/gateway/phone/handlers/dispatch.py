@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
+from podiumd.gateway.phone.connection import Phone
 from podiumd.gateway.phone.handlers import projects, prompts, recipes, sessions, voice
 from podiumd.gateway.phone.protocol import requests
+from podiumd.gateway.phone.services import Services
 
-if TYPE_CHECKING:
-    from podiumd.gateway.phone.services import ServedPhone
-
-HANDLERS: Final[dict[type, Callable[[ServedPhone, Any], Awaitable[None]]]] = {
+HANDLERS: Final[dict[type, Callable[[Phone, Services, Any], Awaitable[None]]]] = {
     requests.Ping: sessions.ping,
     requests.Connect: sessions.connect,
     requests.RefreshSessions: sessions.refresh_sessions,
@@ -47,6 +46,6 @@ HANDLERS: Final[dict[type, Callable[[ServedPhone, Any], Awaitable[None]]]] = {
 }
 
 
-async def handle(phone: ServedPhone, message: requests.Request) -> None:
+async def handle(phone: Phone, services: Services, message: requests.Request) -> None:
     """Do what a phone asks for."""
-    await HANDLERS[type(message)](phone, message)
+    await HANDLERS[type(message)](phone, services, message)

@@ -2,27 +2,25 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import msgspec
 
+from podiumd.gateway.phone.connection import Phone
 from podiumd.gateway.phone.protocol import outgoing_tools, requests
+from podiumd.gateway.phone.services import Services
 from podiumd.projects.errors import ProjectError
 
-if TYPE_CHECKING:
-    from podiumd.gateway.phone.services import ServedPhone
 
-
-async def execute_command(phone: ServedPhone, message: requests.ExecuteCommand) -> None:
-    hub = phone.hub
-    directory = message.working_directory or phone.directory or hub.workshop.home
+async def execute_command(
+    phone: Phone, services: Services, message: requests.ExecuteCommand
+) -> None:
+    directory = message.working_directory or phone.directory or services.workshop.home
     try:
-        record = await hub.workshop.commands.start(directory, message.command_id)
+        record = await services.workshop.commands.start(directory, message.command_id)
     except ProjectError as refusal:
         phone.send(outgoing_tools.command_error(message.command_id, str(refusal)))
         return
     # Nothing is awaited in between, so no line of it is sent before this.
-    hub.commands_of[record.command_session_id] = phone.device
+    services.commands_of[record.command_session_id] = phone.device
     phone.send(
         outgoing_tools.command_started(
             record.command_session_id, record.command_id, record.shell_command
@@ -30,21 +28,25 @@ async def execute_command(phone: ServedPhone, message: requests.ExecuteCommand) 
     )
 
 
-async def get_command_history(phone: ServedPhone, message: requests.GetCommandHistory) -> None:
-    records = phone.hub.workshop.commands.history(message.working_directory, message.limit)
+async def get_command_history(
+    phone: Phone, services: Services, message: requests.GetCommandHistory
+) -> None:
+    records = services.workshop.commands.history(message.working_directory, message.limit)
     rows = [msgspec.to_builtins(record) for record in records]
     phone.send(outgoing_tools.command_history(rows, message.limit, phone.budget))
 
 
-async def get_command_output(phone: ServedPhone, message: requests.GetCommandOutput) -> None:
-    record, output = await phone.hub.workshop.commands.output(message.command_session_id)
+async def get_command_output(
+    phone: Phone, services: Services, message: requests.GetCommandOutput
+) -> None:
+    record, output = await services.workshop.commands.output(message.command_session_id)
     row = msgspec.to_builtins(record)
     phone.send(outgoing_tools.command_output_full(row, output, phone.budget))
 
 
-async def upload_file(phone: ServedPhone, message: requests.UploadFile) -> None:
+async def upload_file(phone: Phone, services: Services, message: requests.UploadFile) -> None:
     try:
-        stored = await phone.hub.workshop.resources.put_base64(
+        stored = await services.workshop.resources.put_base64(
             message.storage_location, message.filename, message.content
         )
     except ProjectError as refusal:
@@ -53,12 +55,14 @@ async def upload_file(phone: ServedPhone, message: requests.UploadFile) -> None:
     phone.send(outgoing_tools.file_uploaded(msgspec.to_builtins(stored)))
 
 
-async def list_resources(phone: ServedPhone, message: requests.ListResources) -> None:
-    files = await phone.hub.workshop.resources.list(message.storage_location)
+async def list_resources(phone: Phone, services: Services, message: requests.ListResources) -> None:
+    files = await services.workshop.resources.list(message.storage_location)
     rows = [msgspec.to_builtins(each) for each in files]
     phone.send(outgoing_tools.resources_list(rows, message.storage_location, phone.budget))
 
 
-async def delete_resource(phone: ServedPhone, message: requests.DeleteResource) -> None:
-    gone = await phone.hub.workshop.resources.delete(message.storage_location, message.name)
+async def delete_resource(
+    phone: Phone, services: Services, message: requests.DeleteResource
+) -> None:
+    gone = await services.workshop.resources.delete(message.storage_location, message.name)
     phone.send(outgoing_tools.resource_deleted(gone.filename, gone.path))

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from podiumd.core.run import facts as f
 from podiumd.gateway.fields import check_size
-from podiumd.gateway.phone.feed import shared_messages
+from podiumd.gateway.phone.connection import Phone
 from podiumd.gateway.phone.feed.known_sessions import known
-from podiumd.gateway.phone.feed.recipe_board import standing
+from podiumd.gateway.phone.feed.recipe_board import NONE_RAN, standing
+from podiumd.gateway.phone.feed.recipe_board import started as started_message
 from podiumd.gateway.phone.protocol import outgoing, outgoing_recipes, requests
+from podiumd.gateway.phone.services import Services
 from podiumd.runtime.api import StartRun
 from podiumd.runtime.errors import (
     AlreadyEnded,
@@ -18,21 +18,20 @@ from podiumd.runtime.errors import (
     PodiumError,
 )
 
-if TYPE_CHECKING:
-    from podiumd.gateway.phone.services import ServedPhone
-
 STEER_SECONDS = 1.0
 """How long an agent may take to say that it has words; the phone's other messages wait."""
 
 
-async def get_available_recipes(phone: ServedPhone, message: requests.GetAvailableRecipes) -> None:
-    listed = await phone.hub.service.recipes.list(message.working_directory)
+async def get_available_recipes(
+    phone: Phone, services: Services, message: requests.GetAvailableRecipes
+) -> None:
+    listed = await services.service.recipes.list(message.working_directory)
     phone.send(outgoing_recipes.available_recipes(listed, phone.budget))
 
 
-async def start_recipe(phone: ServedPhone, message: requests.StartRecipe) -> None:
+async def start_recipe(phone: Phone, services: Services, message: requests.StartRecipe) -> None:
     """Start a recipe in a session that is there, or in a new one."""
-    service, session_id = phone.hub.service, message.session_id
+    service, session_id = services.service, message.session_id
     try:
         new = not await known(service, session_id)
         directory = message.working_directory or phone.directory
@@ -45,7 +44,7 @@ async def start_recipe(phone: ServedPhone, message: requests.StartRecipe) -> Non
         run = await service.start_run(
             StartRun(
                 recipe=message.recipe_id,
-                working_directory=phone.hub.workshop.at_home(directory),
+                working_directory=services.workshop.at_home(directory),
                 session_id=None if new else session_id,
                 new_session_id=session_id if new else None,
                 agent=message.provider,
@@ -64,69 +63,71 @@ async def start_recipe(phone: ServedPhone, message: requests.StartRecipe) -> Non
         return  # its start and its end are sent to every phone, in their order
     started = begun[0].fact
     assert isinstance(started, f.RunStarted)
-    shown = phone.hub.board.of_run(run.run_id) or standing(run, started)
-    phone.send(shared_messages.started(shown, message.ios_session_id, run.status))
+    shown = services.news.board.of_run(run.run_id) or standing(run, started)
+    phone.send(started_message(shown, message.ios_session_id, run.status))
     phone.send(outgoing.ack(f"Recipe '{shown.label}' started"))
 
 
-def _refuse(phone: ServedPhone, session_id: str | None, words_: str) -> None:
+def _refuse(phone: Phone, session_id: str | None, words_: str) -> None:
     for payload in outgoing_recipes.recipe_error(session_id, words_):
         phone.send(payload)
 
 
-async def exit_recipe(phone: ServedPhone, message: requests.ExitRecipe) -> None:
+async def exit_recipe(phone: Phone, services: Services, message: requests.ExitRecipe) -> None:
     """End the recipe; its end is reported when its agent is gone and the session free."""
     session_id = message.session_id
-    if phone.hub.news.waits(session_id):
+    if services.news.waits(session_id):
         return  # it has ended, and every phone gets that in a moment
-    run_id = await _run_in(phone, session_id)
+    run_id = await _run_in(services, session_id)
     if run_id is None:
-        phone.send(outgoing_recipes.recipe_exited(session_id, shared_messages.NONE_RAN))
+        phone.send(outgoing_recipes.recipe_exited(session_id, NONE_RAN))
         return
 
     async def cancel() -> None:
         try:
-            await phone.hub.service.cancel(run_id)
+            await services.service.cancel(run_id)
         except AlreadyEnded:
             pass  # it has just come to its own end, and every phone gets that
 
     phone.stop(f"recipe {run_id}", cancel)
 
 
-async def pause_recipe(phone: ServedPhone, message: requests.PauseRecipe) -> None:
-    await phone.hub.service.pause(await _running(phone, message.session_id))
+async def pause_recipe(phone: Phone, services: Services, message: requests.PauseRecipe) -> None:
+    await services.service.pause(await _running(services, message.session_id))
 
 
-async def resume_recipe(phone: ServedPhone, message: requests.ResumeRecipe) -> None:
-    await phone.hub.service.resume(await _running(phone, message.session_id))
+async def resume_recipe(phone: Phone, services: Services, message: requests.ResumeRecipe) -> None:
+    await services.service.resume(await _running(services, message.session_id))
 
 
-async def steer(phone: ServedPhone, message: requests.Steer) -> None:
+async def steer(phone: Phone, services: Services, message: requests.Steer) -> None:
     check_size(message.text)
-    run_id = await _running(phone, message.session_id)
-    went = await phone.hub.service.steer(run_id, message.text, STEER_SECONDS)
+    run_id = await _running(services, message.session_id)
+    went = await services.service.steer(run_id, message.text, STEER_SECONDS)
     phone.send(outgoing_recipes.steer_result(message.session_id, went.state))
 
 
-async def set_orchestration(phone: ServedPhone, message: requests.SetOrchestration) -> None:
-    await phone.hub.service.configure(message.enabled)
-    listed = await phone.hub.service.recipes.list(None)
-    phone.hub.each(lambda one: outgoing_recipes.available_recipes(listed, one.budget))
+async def set_orchestration(
+    phone: Phone, services: Services, message: requests.SetOrchestration
+) -> None:
+    await services.service.configure(message.enabled)
+    listed = await services.service.recipes.list(None)
+    services.each(lambda one: outgoing_recipes.available_recipes(listed, one.budget))
 
 
-async def _run_in(phone: ServedPhone, session_id: str) -> str | None:
+async def _run_in(services: Services, session_id: str) -> str | None:
     """Return the recipe that runs in a session; the board may not know it yet."""
-    shown = phone.hub.board.of_session(session_id)
+    shown = services.news.board.of_session(session_id)
     if shown is not None:
         return shown.run_id
-    for run in await phone.hub.service.list_runs(active=True, limit=1000):
+    for run in await services.service.list_runs(active=True, limit=1000):
         if run.main_session_id == session_id and run.status != "ended":
             return str(run.run_id)
     return None
 
 
-async def _running(phone: ServedPhone, session_id: str) -> str:
-    run_id = await _run_in(phone, session_id)
+async def _running(services: Services, session_id: str) -> str:
+    run_id = await _run_in(services, session_id)
     if run_id is None:
         refusal = NotFound("recipe", session_id, f"No recipe runs in session {session_id}.")
         refusal.data.session_id = session_id

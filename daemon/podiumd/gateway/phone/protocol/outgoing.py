@@ -13,6 +13,17 @@ from podiumd.gateway.phone.protocol import budget, dates, versions
 from podiumd.gateway.phone.protocol.wire import Json, encode, frame
 from podiumd.wire.sessions import LockHolder, Session
 
+NOT_STORED: Final = "The daemon cannot store anything just now; try again."
+
+TAKEN: Final = {
+    "sent": "Processing prompt...",
+    "queued": "Prompt queued: the session is busy, it is sent next",
+    "steered": "Delivered into the running turn",
+    "next prompt": "Queued: the recipe's next prompt carries it",
+    "phase": "Delivered: the conversation's next prompt",
+}
+"""Note to a phone whose words were taken, by where they went."""
+
 MOST_LISTED: Final = 50
 """Sessions in a ``session_list``."""
 

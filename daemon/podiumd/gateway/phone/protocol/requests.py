@@ -25,7 +25,7 @@ SESSION_IDS: Final = ("session_id", "resume_session_id", "new_session_id")
 """The fields by which a message names a session."""
 
 
-class _Request(msgspec.Struct, kw_only=True):
+class Request(msgspec.Struct):
     """The base of all messages of phones. ``ECHOED``: fields of which an empty text is not the same
     as none."""
 
@@ -38,11 +38,11 @@ class _Request(msgspec.Struct, kw_only=True):
         return next(filter(None, named), None)
 
 
-class Ping(_Request):
+class Ping(Request):
     """Answered by a pong, in its turn."""
 
 
-class _Recent(_Request):
+class _Recent(Request):
     recent_sessions_limit: Count | None = None
 
     @property
@@ -73,7 +73,7 @@ class RefreshSessions(_Recent):
     """The lists of sessions once more."""
 
 
-class Subscribe(_Request):
+class Subscribe(Request):
     """Follow a session, after a cursor of the phone's version."""
 
     session_id: Id
@@ -83,7 +83,7 @@ class Subscribe(_Request):
     last_message_id: str | None = None
 
 
-class _OfSession(_Request):
+class _OfSession(Request):
     session_id: Id
 
 
@@ -115,7 +115,7 @@ class ResumeRecipe(_OfSession):
     """Go on with the recipe."""
 
 
-class Prompt(_Request):
+class Prompt(Request):
     """Words for an agent: in the session ``new_session_id`` begins, or one there is, or any."""
 
     text: Words
@@ -138,13 +138,13 @@ class Steer(_OfSession):
     text: Words
 
 
-class SetMaxMessageSize(_Request):
+class SetMaxMessageSize(Request):
     """Set how large a frame may be."""
 
     size_kb: Annotated[int, Meta(ge=1)]
 
 
-class MessageAck(_Request):
+class MessageAck(Request):
     """A message was received. Nothing waits for it."""
 
     message_id: Any = None
@@ -156,7 +156,7 @@ class InferSessionName(_OfSession):
     message_text: Words
 
 
-class CreateWorktreeSession(_Request):
+class CreateWorktreeSession(Request):
     """A session in a working tree of its own."""
 
     session_name: Words
@@ -164,27 +164,27 @@ class CreateWorktreeSession(_Request):
     provider: Id | None = None
 
 
-class ExecuteCommand(_Request):
+class ExecuteCommand(Request):
     """Run a command that was offered."""
 
     command_id: Words
     working_directory: Place | None = None
 
 
-class GetCommandHistory(_Request):
+class GetCommandHistory(Request):
     """Commands that were run, newest first."""
 
     working_directory: Place | None = None
     limit: Annotated[int, Meta(ge=1, le=1000)] = 50
 
 
-class GetCommandOutput(_Request):
+class GetCommandOutput(Request):
     """Request all that a command printed."""
 
     command_session_id: Id
 
 
-class UploadFile(_Request):
+class UploadFile(Request):
     """A file, in base64."""
 
     filename: Words
@@ -192,13 +192,13 @@ class UploadFile(_Request):
     storage_location: Place
 
 
-class ListResources(_Request):
+class ListResources(Request):
     """The files that were uploaded."""
 
     storage_location: Place
 
 
-class DeleteResource(_Request):
+class DeleteResource(Request):
     """Remove a file that was uploaded; ``path`` is an older way to name it."""
 
     storage_location: Place
@@ -214,13 +214,13 @@ class DeleteResource(_Request):
         return self.filename or (self.path or "").rpartition("/")[2]
 
 
-class GetAvailableRecipes(_Request):
+class GetAvailableRecipes(Request):
     """The recipes that can be started; those of a project too where a directory is given."""
 
     working_directory: Place | None = None
 
 
-class StartRecipe(_Request):
+class StartRecipe(Request):
     """Start a recipe, in a new session where none is named."""
 
     recipe_id: Id
@@ -230,19 +230,19 @@ class StartRecipe(_Request):
     ios_session_id: str | None = None
 
 
-class SetDirectory(_Request):
+class SetDirectory(Request):
     """Set the directory that is meant by messages without one."""
 
     path: Place
 
 
-class SetOrchestration(_Request):
+class SetOrchestration(Request):
     """Recipes on or off."""
 
     enabled: bool
 
 
-class AnswerQuestion(_Request):
+class AnswerQuestion(Request):
     """A person's answer."""
 
     question_id: Id
@@ -250,7 +250,7 @@ class AnswerQuestion(_Request):
     note: Words | None = None
 
 
-class VoiceStart(_Request):
+class VoiceStart(Request):
     """Speech follows in binary messages; with ``from_frame`` that of before goes on."""
 
     utterance_id: Id
@@ -262,56 +262,20 @@ class VoiceStart(_Request):
     from_frame: Annotated[int, Meta(ge=0, lt=2**32)] | None = None
 
 
-class VoiceEnd(_Request):
+class VoiceEnd(Request):
     """End an utterance: it is complete."""
 
     utterance_id: Id
 
 
-class VoiceCancel(_Request):
+class VoiceCancel(Request):
     """Forget the utterance."""
 
     utterance_id: Id
 
 
-class VoiceFrame(msgspec.Struct):
+class VoiceFrame(Request):
     """A piece of the utterance that was last started on this connection."""
 
     number: int
     audio: bytes
-
-
-Request = (
-    Ping
-    | Connect
-    | RefreshSessions
-    | Subscribe
-    | Unsubscribe
-    | SessionDeleted
-    | CompactSession
-    | KillSession
-    | ExitRecipe
-    | PauseRecipe
-    | ResumeRecipe
-    | Prompt
-    | Steer
-    | SetMaxMessageSize
-    | MessageAck
-    | InferSessionName
-    | CreateWorktreeSession
-    | ExecuteCommand
-    | GetCommandHistory
-    | GetCommandOutput
-    | UploadFile
-    | ListResources
-    | DeleteResource
-    | GetAvailableRecipes
-    | StartRecipe
-    | SetDirectory
-    | SetOrchestration
-    | AnswerQuestion
-    | VoiceStart
-    | VoiceEnd
-    | VoiceCancel
-    | VoiceFrame
-)

@@ -8,16 +8,15 @@ import uuid
 from podiumd.core.voice.grammar import Asked
 from podiumd.gateway.fields import check_size
 from podiumd.gateway.phone.feed.known_sessions import known_or_held
-from podiumd.gateway.phone.feed.shared_messages import SAID
 from podiumd.gateway.phone.protocol import outgoing, outgoing_tools
 from podiumd.gateway.phone.voice.spoken_replies import SpokenReplies
 from podiumd.gateway.phone.voice.utterances import Outcome, PhoneUtterance, transcript_of
 from podiumd.gateway.phone.workshop import Workshop
-from podiumd.gateway.tokens import Tokens
 from podiumd.runtime.api import SendPrompt
 from podiumd.runtime.errors import Busy, PodiumError
 from podiumd.runtime.service import Service
 from podiumd.runtime.voice.spoken_control import Said, SpokenControl
+from podiumd.store.facts import Store
 from podiumd.wire.sessions import Delivery
 from podiumd.wire.voice import SpokenCommand as Command
 from podiumd.wire.voice import Transcribed
@@ -30,7 +29,7 @@ class Interpreter:
         self,
         service: Service,
         workshop: Workshop,
-        tokens: Tokens,
+        tokens: Store,
         replies: SpokenReplies,
         control: SpokenControl,
     ) -> None:
@@ -77,7 +76,7 @@ class Interpreter:
         session_id = named or str(uuid.uuid5(uuid.NAMESPACE_OID, token))
         if await self._tokens.token("sessions.prompt", token) is not None:
             return [transcript_of(said, transcript, delivered=session_id)]
-        said.phone.speaks_in(session_id)
+        said.phone.prompted.add(session_id)
         try:
             check_size(transcript.text)
             went = await self._send(said, transcript.text, session_id, token)
@@ -87,7 +86,7 @@ class Interpreter:
             return [transcript_of(said, transcript), refused]
         return [
             transcript_of(said, transcript, delivered=session_id),
-            outgoing.ack(SAID[went]),
+            outgoing.ack(outgoing.TAKEN[went]),
         ]
 
     async def _send(self, said: PhoneUtterance, text: str, session_id: str, token: str) -> Delivery:

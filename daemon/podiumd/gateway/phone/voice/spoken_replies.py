@@ -7,12 +7,9 @@ says otherwise. That is kept for the device, over its connections, while the dae
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
+from podiumd.gateway.phone.phone_link import PhoneLink
 from podiumd.gateway.phone.protocol import outgoing_tools
-
-if TYPE_CHECKING:
-    from podiumd.gateway.phone.ports import PhoneLink
 
 
 class SpokenReplies:

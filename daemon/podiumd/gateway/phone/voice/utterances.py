@@ -11,10 +11,11 @@ a while, so that a phone which has lost the answer asks for it again and nothing
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import trio
 
+from podiumd.gateway.phone.phone_link import PhoneLink
 from podiumd.gateway.phone.protocol import outgoing_tools, requests
 from podiumd.observe.logs import log
 from podiumd.runtime.voice.service import Voice
@@ -22,9 +23,6 @@ from podiumd.speech.api import AudioError, SpeechUnavailable, UtteranceRequest
 from podiumd.speech.utterance import Utterance
 from podiumd.speech.words.languages import code_of
 from podiumd.wire.voice import Transcribed
-
-if TYPE_CHECKING:
-    from podiumd.gateway.phone.ports import PhoneLink
 
 KEEP_SECONDS: Final = 600.0
 """Seconds for which the result of an utterance is sent again."""

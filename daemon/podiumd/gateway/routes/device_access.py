@@ -17,18 +17,18 @@ CHALLENGE: Final = (("WWW-Authenticate", 'Bearer realm="podium"'),)
 _NOT_AUTHENTICATED: Final = "Send the key of a paired device as 'Authorization: Bearer KEY'."
 
 
-class Door:
+class DeviceAccess:
     """Checks keys; a revoked device's requests end at once."""
 
-    def __init__(self, devices: Devices, guard: AuthThrottle) -> None:
+    def __init__(self, devices: Devices, throttle: AuthThrottle) -> None:
         self._devices = devices
-        self._guard = guard
-        self._inside: dict[trio.CancelScope, str] = {}
+        self._throttle = throttle
+        self._requests: dict[trio.CancelScope, str] = {}
         devices.on_revoke(self._cut)
 
     @contextmanager
-    def opened(self, request: Request) -> Iterator[Device]:
-        """Open the door for the device that sent a request.
+    def require_device(self, request: Request) -> Iterator[Device]:
+        """Require the key of a paired device; yield the device that sent a request.
 
         The work within ends when the device is revoked, and it counts as connected for so long.
 
@@ -38,12 +38,12 @@ class Door:
         device = self._known(request)
         request.authenticated()
         with trio.CancelScope() as scope:
-            self._inside[scope] = device.name
+            self._requests[scope] = device.name
             try:
                 with self._devices.connected(device.name):  # it is paired at this very moment
                     yield device
             finally:
-                del self._inside[scope]
+                del self._requests[scope]
         if scope.cancel_called:  # an answer that is just ready is not for it either
             raise refused()
 
@@ -51,19 +51,19 @@ class Door:
         scheme, _, key = request.headers.get("authorization", "").partition(" ")
         if scheme.lower() != "bearer":
             raise refused()
-        delay = self._guard.delay(request.peer)
+        delay = self._throttle.delay(request.peer)
         if delay > 0:
-            self._guard.put_off(request.peer)
+            self._throttle.put_off(request.peer)
             raise _shut_out(delay)
         device = self._devices.check(key.strip())
         if device is None:
-            self._guard.wrong(request.peer)
+            self._throttle.wrong(request.peer)
             raise refused()
-        self._guard.right(request.peer)
+        self._throttle.right(request.peer)
         return device
 
     def _cut(self, name: str) -> None:
-        for scope, device in self._inside.items():
+        for scope, device in self._requests.items():
             if device == name:
                 scope.cancel()
 

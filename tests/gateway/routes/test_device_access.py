@@ -44,7 +44,7 @@ async def test_every_fault_of_the_key_has_the_same_answer_on_every_route(
             ("GET", "/nothing"),
             ("DELETE", "/metrics"),
         ):
-            station.office.guard.right("127.0.0.1")  # the shut-out has a test of its own
+            station.office.throttle.right("127.0.0.1")  # the shut-out has a test of its own
             answer = await station.ask(method, path, b"{}", authorization=fault)
             answer.problem(401)
             assert answer.headers["www-authenticate"] == 'Bearer realm="podium"'
