@@ -203,6 +203,17 @@ def test_phases_are_steps() -> None:
     ]
 
 
+def test_steps_that_are_told_again_are_told_once() -> None:
+    """From the step in which the message came, which is not the one of now."""
+    one = translator()
+    events = one.begin(s.run(status="running", step="plan"), again=True, step="goal")
+    events += one.event(some(f.EdgeTaken, step="goal", to="plan"))
+    events += one.event(some(f.StepEntered, step="plan"))
+    checked([*events, *one.finish(s.run(step="plan"), [], s.SESSION)])
+    steps = [e["stepName"] for e in events if e["type"] == "STEP_STARTED"]
+    assert steps == ["goal", "plan"]
+
+
 def test_a_snapshot_is_told_when_something_in_it_has_changed() -> None:
     same, other = snapshot_of(s.run(status="running")), snapshot_of(s.run(ctx={"goal": "a bank"}))
     events = told(same, other, end=s.run(ctx={"goal": "a bank"}))

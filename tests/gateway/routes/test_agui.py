@@ -9,6 +9,8 @@ import trio
 
 from podiumd.core.reply.report import TurnReport
 from podiumd.gateway.agui import route
+from podiumd.gateway.agui.conversation import Entered
+from podiumd.gateway.agui.reporter import RunReporter
 from tests.gateway.agui.caller import asking, interrupts, resolved, stream, told
 from tests.gateway.agui.checked import custom, text_of, types
 from tests.gateway.routes.station import Station
@@ -17,6 +19,21 @@ from tests.runtime.harness import Machine
 
 Json = dict[str, Any]
 
+TWO_STEPS = """
+format = 1
+id = "two"
+label = "Two steps"
+description = "Work, and a look at it"
+initial = "work"
+[params.task]
+type = "string"
+[steps.work]
+prompt = "{{task}}"
+on = { complete = { to = "check" } }
+[steps.check]
+prompt = "Check it."
+on = { complete = { exit = "turn-complete" } }
+"""
 GATED = 'gate = "Go on?"'
 
 
@@ -371,6 +388,34 @@ async def test_a_daemon_that_stops_ends_the_stream_in_order(station: Station) ->
         station.daemon.bus.close()
         last = (await asked.rest())[-1]
     assert (last["type"], last["code"]) == ("RUN_ERROR", "stopping")
+
+
+async def test_a_run_that_ended_as_the_daemon_stopped_is_over_and_not_to_be_asked_for_again(
+    station: Station, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """``podium down`` stops turns and then feeds: an end that the feed did not bring is told."""
+
+    async def feed_ends(_report: RunReporter, entered: Entered, *_: object) -> None:
+        await station.daemon.turn()
+        await station.daemon.service.cancel(str(entered.run_id))
+
+    monkeypatch.setattr(RunReporter, "_to_its_stand", feed_ends)
+    last = (await told(station, asking("t", "Hi", **place(station))))[-1]
+    assert (last["type"], last["outcome"]) == ("RUN_FINISHED", {"type": "cancelled"})
+
+
+async def test_the_steps_of_a_run_that_is_told_again_are_told_once(
+    station: Station, machine: Machine
+) -> None:
+    recipe = machine.recipe(TWO_STEPS, "two")
+    value = asking("t", "Add a list", **place(station, recipe=recipe))
+    async with stream(station, value) as asked:
+        (await station.daemon.turn()).complete()
+        (await station.daemon.turn()).complete()
+        streams = [await asked.rest(), await told(station, value)]
+    for events in streams:
+        steps = [each["stepName"] for each in events if each["type"] == "STEP_STARTED"]
+        assert steps == ["work", "check"]
 
 
 async def test_a_fault_of_ours_is_told_by_its_id_alone(

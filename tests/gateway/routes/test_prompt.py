@@ -77,6 +77,19 @@ async def test_a_turn_that_fails_is_answered_with_how_it_ended(station: Station)
     assert told["exit"]["message"] and told["text"] == ""
 
 
+async def test_a_prompt_that_is_cancelled_is_answered_as_one_and_not_as_a_recipe(
+    station: Station,
+) -> None:
+    async with trio.open_nursery() as nursery:
+        asking = Asking(nursery, station, {"text": "Hi", "working_directory": station.where})
+        await station.daemon.turn()
+        (run,) = await station.daemon.store.runs(limit=1)
+        await station.daemon.service.cancel(run.run_id)
+        told = (await asking.answer()).json
+    assert told["exit"]["class"] == "cancelled"
+    assert told["exit"]["message"] == "The prompt was cancelled"
+
+
 async def test_words_for_a_recipe_go_into_its_turn(station: Station, machine: Machine) -> None:
     _, turn = await station.daemon.begun(machine.one_step())
     async with trio.open_nursery() as nursery:

@@ -15,6 +15,7 @@ from podiumd.runtime.errors import (
     OrchestrationDisabled,
     Overloaded,
     PodiumError,
+    Refused,
     UnknownAgent,
     unknown_agent,
 )
@@ -97,6 +98,43 @@ def test_a_refusal_of_the_daemon_is_a_problem_with_its_data(
     assert (problem.status, problem.title, problem.detail) == (status, title, refusal.message)
     assert plain(problem.more) == plain(refusal.data)
     assert not plain(refusal.data).keys() & {"type", "title", "status", "detail"}
+
+
+@pytest.mark.parametrize(
+    ("refusal", "fix"),
+    [
+        pytest.param(
+            Refused("No repository.", fix="Start it in a repository (--cwd DIR)."),
+            "Start it in a repository ('working_directory').",
+            id="place",
+        ),
+        pytest.param(
+            Refused(
+                "Home.", fix="Start it in a project (--cwd DIR), or with --anyway if you mean that."
+            ),
+            "Start it in a project ('working_directory').",
+            id="odd place",
+        ),
+        pytest.param(
+            AgentUnavailable("demo", "no such agent.", "Say so: --agent a or b."),
+            "Say so: 'agent' a or b.",
+            id="agent",
+        ),
+        pytest.param(
+            AgentUnavailable(
+                "scripted", "no script.", "Write a file and name that: --script FILE."
+            ),
+            "Write a file and name that: 'podium run --script FILE'.",
+            id="script",
+        ),
+    ],
+)
+def test_advice_names_fields_of_requests_and_no_flags_of_the_command_line(
+    refusal: PodiumError, fix: str
+) -> None:
+    problem = problem_of(refusal)
+    assert problem.more["fix"] == fix and "--" not in problem.detail.replace("run --script", "")
+    assert fix in problem.detail or isinstance(refusal, Refused)
 
 
 def test_who_is_overloaded_says_when_to_come_again() -> None:

@@ -18,11 +18,11 @@ from podiumd.gateway.agui.incoming import Props, RunInput
 from podiumd.gateway.agui.interrupts import DECLINES, Reply, reply_to
 from podiumd.gateway.agui.threads import Thread, Threads, token_of
 from podiumd.gateway.routes.prompt_form import texts_left
-from podiumd.gateway.tokens import Tokens
 from podiumd.runtime.api import SendPrompt, StartRun
 from podiumd.runtime.errors import AlreadyEnded, InvalidParameter, NotFound
 from podiumd.runtime.idempotency import words_uuid
 from podiumd.runtime.service import Service
+from podiumd.store.facts import Store
 from podiumd.tools.failpoints import failpoint
 from podiumd.wire.questions import Question
 
@@ -42,8 +42,8 @@ class Notice(NamedTuple):
 class Entered(NamedTuple):
     """The state of a thread after its client's input: the run to follow, if there is one.
 
-    ``after``: it is reported again, from behind this ``seq`` on; ``None``: from now on. ``spoken``:
-    a message was sent, so that more is to come.
+    ``after``: it is reported again, from behind this ``seq`` on, which is in its ``step``;
+    ``None``: from now on. ``spoken``: a message was sent, so that more is to come.
     """
 
     session_id: str
@@ -51,17 +51,19 @@ class Entered(NamedTuple):
     after: int | None = None
     spoken: bool = False
     notices: tuple[Notice, ...] = ()
+    step: str | None = None
 
 
 class _Went(NamedTuple):
     run_id: str
     after: int | None = None
+    step: str | None = None
 
 
 class Conversation:
     """Takes what clients say to the daemon."""
 
-    def __init__(self, service: Service, tokens: Tokens, threads: Threads) -> None:
+    def __init__(self, service: Service, tokens: Store, threads: Threads) -> None:
         self._service = service
         self._tokens = tokens
         self._threads = threads
@@ -81,7 +83,7 @@ class Conversation:
         session_id, told = thread.session_id, tuple(notices)
         if went is None:
             return Entered(session_id, await self._current(session_id), notices=told)
-        return Entered(session_id, went.run_id, went.after, went.after is None, told)
+        return Entered(session_id, went.run_id, went.after, went.after is None, told, went.step)
 
     async def questions(self, session_id: str, run_id: str | None) -> list[Question]:
         """List the open questions of a session, from any run."""
@@ -192,7 +194,7 @@ class Conversation:
             if used is not None:
                 await self._note(asked, thread, said)
                 words = words_uuid(used.run_id, (_PROMPT, said, used.params_digest))
-                return _Went(used.run_id, await self._heard_at(used.run_id, words))
+                return _Went(used.run_id, *await self._heard_at(used.run_id, words))
         started = await self._tokens.token("runs.start", token_of(asked.thread_id))
         if started is not None and not thread.begun:  # and we were killed before that was kept
             params = (await self._service.get_run(started.run_id)).params.values()
@@ -211,18 +213,20 @@ class Conversation:
             await self._threads.keep(asked.thread_id, begun)
         return begun
 
-    async def _heard_at(self, run_id: str, words: str) -> int:
-        """Return the ``seq`` with which a run took the words of this uuid; 0 where it began with
-        them."""
-        seq = 0
+    async def _heard_at(self, run_id: str, words: str) -> tuple[int, str | None]:
+        """Return the ``seq`` with which a run took the words of this uuid, and its step then; 0
+        where it began with them."""
+        seq, step = 0, None
         while True:
             events, after = await self._service.run_events(run_id, seq, _PAGE)
             for event in events:
                 fact = event.fact
-                if isinstance(fact, f.MessageReceived | f.SteerIntended) and fact.uuid == words:
-                    return event.seq
+                if isinstance(fact, f.StepEntered):
+                    step = fact.step
+                elif isinstance(fact, f.MessageReceived | f.SteerIntended) and fact.uuid == words:
+                    return event.seq, step
             if after == seq:
-                return 0
+                return 0, None
             seq = after
 
     async def _send(self, asked: RunInput, thread: Thread, said: str | None) -> _Went:

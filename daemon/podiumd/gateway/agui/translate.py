@@ -80,17 +80,17 @@ class Translator:
 
     # -- the ends of the stream --------------------------------------------------------------
 
-    def begin(self, run: Run | None, *, again: bool = False) -> list[Json]:
+    def begin(self, run: Run | None, *, again: bool = False, step: str | None = None) -> list[Json]:
         """Build the first events; ``run`` is the one that is followed, if there is any.
 
-        ``again``: it is reported from an earlier message on, and the turn that had it may have
-        begun before that.
+        ``again``: it is reported from an earlier message on, which came in its ``step``; the turn
+        that had it may have begun before that.
         """
         self._again = again
         first = [e.run_started(*self._ids)]
         if run is None:
             return first
-        return [*first, *self._state(snapshot_of(run)), *self._enter(run.step)]
+        return [*first, *self._state(snapshot_of(run)), *self._enter(step if again else run.step)]
 
     def finish(self, run: Run | None, questions: list[Question], session_id: str) -> list[Json]:
         """Build the last events: of a ``run`` that waits, stands still or is over.

@@ -216,6 +216,8 @@ class PromptRoute:
         of_run = {name: getattr(run, name) for name in _OF_RUN}
         result = {**told, **of_run, "session_id": run.session_id}
         if run.kind == "prompt":
+            if run.exit is not None and run.exit.class_ == "cancelled":
+                result["exit"] = replace(run.exit, message="The prompt was cancelled")
             result["text"] = (await self._service.ended_turn(run_id)).text
         return json_response(200, result)
 

@@ -46,6 +46,15 @@ STATUS: Final[dict[type[PodiumError], int]] = {
 }
 
 
+_OVER_HTTP: Final = {
+    ", or with --anyway if you mean that": "",
+    "--cwd DIR": "'working_directory'",
+    "--agent ": "'agent' ",
+    "--script FILE": "'podium run --script FILE'",
+}
+"""Advice for the command line, and what takes its place here."""
+
+
 class Routes:
     """Answers everything that is no WebSocket."""
 
@@ -100,9 +109,17 @@ def problem_of(refusal: PodiumError) -> Problem:
     if isinstance(refusal, Overloaded):
         headers = (("Retry-After", str(max(1, int(refusal.data.retry_after_ms or 0) // 1000))),)
     title = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", type(refusal).__name__).capitalize()
-    return Problem(
-        status, title, refusal.message, headers=headers, **msgspec.to_builtins(refusal.data)
-    )
+    data = msgspec.to_builtins(refusal.data)
+    if "fix" in data:
+        data["fix"] = _over_http(data["fix"])
+    return Problem(status, title, _over_http(refusal.message), headers=headers, **data)
+
+
+def _over_http(words: str) -> str:
+    """Name fields of requests in place of flags of the command line."""
+    for flag, field in _OVER_HTTP.items():
+        words = words.replace(flag, field)
+    return words
 
 
 def json_response(status: int, value: object) -> Response:
