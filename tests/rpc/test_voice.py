@@ -17,7 +17,7 @@ from podiumd.speech.audio.speaker import Speaker, SpeakerMissing, open_speaker
 from podiumd.speech.install import InstallError
 from podiumd.speech.service import Speech, open_speech
 from podiumd.wire.voice import DownloadPhase, Progress, SpeechModel
-from tests.gateway.ears import Ears
+from tests.gateway.fake_engine import FakeEngine
 from tests.rpc.harness import Client, Harness, served
 
 SOUND = b"\1\0" * 16_000
@@ -25,15 +25,15 @@ AUDIO = b64encode(SOUND).decode()
 
 
 class Booth:
-    """A daemon that listens with the test's ears, and a client of it."""
+    """A daemon that listens with the test's engine, and a client of it."""
 
     def __init__(
-        self, daemon: Harness, client: Client, ears: Ears, speech: Speech, speaker: Speaker
+        self, daemon: Harness, client: Client, engine: FakeEngine, speech: Speech, speaker: Speaker
     ) -> None:
         self.speaker = speaker
         self.daemon = daemon
         self.client = client
-        self.ears = ears
+        self.engine = engine
         self.speech = speech
 
     async def refused(self, method: str, code: int, **params: Any) -> Any:
@@ -45,22 +45,22 @@ class Booth:
 
 @asynccontextmanager
 async def booth(directory: Path) -> AsyncIterator[Booth]:
-    ears = Ears()
+    engine = FakeEngine()
     told = directory / "told"
     settings = VoiceSettings(speak_command=("tee", "-a", str(told)))
     state = directory / "state"
     async with (
-        open_speech(VoiceSettings(), state, {}, engine=ears) as speech,
+        open_speech(VoiceSettings(), state, {}, engine=engine) as speech,
         open_speaker(lambda: settings, {"PATH": "/usr/bin:/bin"}) as speaker,
         served(directory, speech=speech, speaker=speaker) as daemon,
         daemon.client() as client,
     ):
-        yield Booth(daemon, client, ears, speech, speaker)
+        yield Booth(daemon, client, engine, speech, speaker)
 
 
 async def test_status_is_that_of_the_engine(tmp_path: Path) -> None:
     async with booth(tmp_path) as here:
-        here.ears.state, here.ears.problem = "no-model", "Install one."
+        here.engine.state, here.engine.problem = "no-model", "Install one."
         told = await here.client.result("voice.status")
         assert told == {
             "state": "no-model",
@@ -75,7 +75,7 @@ async def test_a_file_becomes_text(tmp_path: Path) -> None:
     note = tmp_path / "note.wav"
     note.write_bytes(b"RIFF\0\0\0\0WAVE" + SOUND)
     async with booth(tmp_path) as here:
-        here.ears.says("Add a flag.")
+        here.engine.says("Add a flag.")
         told = await here.client.result("voice.transcribe", path=str(note), language="de")
         assert (told["text"], told["language"], told["segments"]) == ("Add a flag.", "de", [])
         assert told["duration_s"] == pytest.approx(1.0, abs=0.01)
@@ -84,10 +84,10 @@ async def test_a_file_becomes_text(tmp_path: Path) -> None:
 
 async def test_sound_becomes_text(tmp_path: Path) -> None:
     async with booth(tmp_path) as here:
-        here.ears.says("Add a flag.")
+        here.engine.says("Add a flag.")
         told = await here.client.result("voice.transcribe", audio=AUDIO, format="pcm16")
         assert (told["text"], told["duration_s"]) == ("Add a flag.", 1.0)
-        assert here.ears.heard == [SOUND]
+        assert here.engine.heard == [SOUND]
 
 
 @pytest.mark.parametrize(
@@ -134,13 +134,13 @@ async def test_a_fault_of_speech_has_its_code(
     tmp_path: Path, fault: AudioError | EngineFailed, code: int, data: dict[str, Any]
 ) -> None:
     async with booth(tmp_path) as here:
-        here.ears.says(fault, fault)
+        here.engine.says(fault, fault)
         assert await here.refused("voice.transcribe", code, audio=AUDIO, format="pcm16") == data
 
 
 async def test_a_microphone_is_opened_fed_and_closed(tmp_path: Path) -> None:
     async with booth(tmp_path) as here:
-        here.ears.says("Add a flag.")
+        here.engine.says("Add a flag.")
         begun = await here.client.result("voice.start", sample_rate=48_000, language="en")
         name = begun["utterance_id"]
         assert begun == {"utterance_id": name, "next_frame": 0, "state": "ready"}
@@ -150,7 +150,7 @@ async def test_a_microphone_is_opened_fed_and_closed(tmp_path: Path) -> None:
         assert partial["method"] == "voice.partial"
         assert partial["params"] == {"utterance_id": name, "text": " ".join(["word"] * 32)}
         told = await here.client.result("voice.end", utterance_id=name)
-        assert told["text"] == "Add a flag." and here.ears.requests[0].sample_rate == 48_000
+        assert told["text"] == "Add a flag." and here.engine.requests[0].sample_rate == 48_000
 
 
 async def test_partial_text_comes_only_where_it_is_wanted(tmp_path: Path) -> None:
@@ -172,13 +172,13 @@ async def test_a_lost_connection_goes_on_where_it_was(tmp_path: Path) -> None:
         data = await here.refused("voice.audio", -32602, utterance_id="u", audio="", frame=9)
         assert data == {"parameter": "audio", "reason": "frame_gap"}
         await here.client.result("voice.end", utterance_id="u")
-        assert here.ears.heard == [SOUND * 2]
+        assert here.engine.heard == [SOUND * 2]
 
 
 async def test_one_utterance_after_the_other_is_heard(tmp_path: Path) -> None:
     async with booth(tmp_path) as here:
         for number in range(9):
-            here.ears.says(f"text {number}", "file")
+            here.engine.says(f"text {number}", "file")
             begun = await here.client.result("voice.start", partials=False)
             spoken = {"utterance_id": begun["utterance_id"]}
             await here.client.result("voice.audio", audio=AUDIO, **spoken)
@@ -204,7 +204,7 @@ async def test_a_phones_utterance_is_out_of_reach(tmp_path: Path) -> None:
 
 async def test_speech_that_is_not_available_says_what_to_do(tmp_path: Path) -> None:
     async with booth(tmp_path) as here:
-        here.ears.state, here.ears.problem = "not-installed", "Run: pip install x."
+        here.engine.state, here.engine.problem = "not-installed", "Run: pip install x."
         for method, given in (
             ("voice.start", {}),
             ("voice.transcribe", {"audio": AUDIO, "format": "wav"}),
@@ -310,7 +310,7 @@ async def test_a_machine_without_a_voice_says_what_to_install(
 async def test_what_is_said_in_a_session_may_be_a_command(tmp_path: Path) -> None:
     """It is obeyed once, however often the answer is asked for."""
     async with booth(tmp_path) as here:
-        here.ears.says("approve", "approve")
+        here.engine.says("approve", "approve")
         await here.client.result("voice.start", utterance_id="u", session_id="s", partials=False)
         await here.client.result("voice.audio", utterance_id="u", audio=AUDIO)
         told = await here.client.result("voice.end", utterance_id="u")

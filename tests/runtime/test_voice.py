@@ -16,7 +16,7 @@ from podiumd.runtime.voice import service as voice_module
 from podiumd.runtime.voice.service import Voice, speak_aloud
 from podiumd.speech.audio.speaker import Speaker, open_speaker
 from podiumd.speech.service import open_speech
-from tests.gateway.ears import Ears
+from tests.gateway.fake_engine import FakeEngine
 from tests.runtime.fake_agent import done
 from tests.runtime.harness import Daemon, Machine, running
 
@@ -25,7 +25,7 @@ from tests.runtime.harness import Daemon, Machine, running
 async def voiced(machine: Machine) -> AsyncIterator[tuple[Daemon, Voice]]:
     async with (
         running(machine) as daemon,
-        open_speech(VoiceSettings(), machine.state, {}, engine=Ears()) as speech,
+        open_speech(VoiceSettings(), machine.state, {}, engine=FakeEngine()) as speech,
         open_speaker(VoiceSettings, os.environ) as speaker,
     ):
         yield daemon, Voice(speech, speaker, daemon.service)

@@ -1,11 +1,11 @@
-"""An app on the office's line: what the gateway sends goes through the rules of the app's code."""
+"""An app on a client's connection: what is sent goes through the rules of the app's code."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable
 
-from tests.gateway.phone.office import Line, Office
+from tests.gateway.phone.phone_server import PhoneClient, PhoneServer
 from tests.phone_app.model import PhoneModel
 from tests.phone_app.variants import VARIANTS
 
@@ -13,29 +13,29 @@ from tests.phone_app.variants import VARIANTS
 class App:
     """A phone with an app on it. ``model`` is the app, ``line`` its connection."""
 
-    def __init__(self, office: Office, model: PhoneModel) -> None:
+    def __init__(self, server: PhoneServer, model: PhoneModel) -> None:
         self.model = model
-        self.line = Line("")
-        self._office = office
+        self.client = PhoneClient("")
+        self._office = server
         self._taken = 0
         self.call()
 
     def call(self) -> None:
         """Make a connection, the one before being gone."""
         if self._taken:
-            self.line.hang_up()
+            self.client.hang_up()
             self.model.closed()
-        self.line, self._taken = self._office.dial(), 0
+        self.client, self._taken = self._office.dial(), 0
 
     def turn(self) -> None:
         """Take what has come, and send what the app answers."""
-        while self._taken < len(self.line.sent) or self.model.out:
+        while self._taken < len(self.client.sent) or self.model.out:
             while self.model.out:
                 frame = self.model.out.popleft()
-                self.line.write(frame if isinstance(frame, bytes) else json.dumps(frame))
-            if self._taken < len(self.line.sent):
+                self.client.write(frame if isinstance(frame, bytes) else json.dumps(frame))
+            if self._taken < len(self.client.sent):
                 self._taken += 1
-                frame = self.line.sent[self._taken - 1]
+                frame = self.client.sent[self._taken - 1]
                 self.model.received(json.dumps(frame, ensure_ascii=False, separators=(",", ":")))
 
     async def settled(self) -> None:
@@ -46,27 +46,27 @@ class App:
             taken = self._taken
             self.model.sync.ping()
             self.turn()
-            await self.line.hears("pong", len(self.line.of("pong")) + 1)
+            await self.client.hears("pong", len(self.client.of("pong")) + 1)
             self.turn()
 
     async def shows(self, condition: Callable[[], bool]) -> None:
         """Wait until something is so, taking whatever comes."""
         while not condition():
-            await self.line.until(lambda: self._taken < len(self.line.sent))
+            await self.client.until(lambda: self._taken < len(self.client.sent))
             self.turn()
         await self.settled()
 
     async def up(self) -> None:
         """Wait until it was let in and has all it needs."""
         while not self.model.connected:
-            await self.line.until(lambda: self._taken < len(self.line.sent))
+            await self.client.until(lambda: self._taken < len(self.client.sent))
             self.turn()
         await self.settled()
 
 
-async def app(office: Office, variant: str = "ios") -> App:
+async def app(server: PhoneServer, variant: str = "ios") -> App:
     """An app that was let in."""
-    _, key = await office.devices.pair(None)
-    made = App(office, PhoneModel(key, VARIANTS[variant]))
+    _, key = await server.devices.pair(None)
+    made = App(server, PhoneModel(key, VARIANTS[variant]))
     await made.up()
     return made

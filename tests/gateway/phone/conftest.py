@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.gateway.phone.office import Office, open_office
+from tests.gateway.phone.phone_server import PhoneServer, open_phone_server
 from tests.runtime.fixtures import databases, gated, machine, one
 from tests.runtime.harness import Machine
 
@@ -15,9 +15,9 @@ __all__ = ["databases", "gated", "machine", "one"]
 
 
 @pytest.fixture
-async def office(machine: Machine, tmp_path: Path) -> AsyncIterator[Office]:
+async def server(machine: Machine, tmp_path: Path) -> AsyncIterator[PhoneServer]:
     """A daemon with a gateway, its sockets left out."""
     home = tmp_path / "home"
     home.mkdir()
-    async with open_office(machine, home) as office:
-        yield office
+    async with open_phone_server(machine, home) as server:
+        yield server

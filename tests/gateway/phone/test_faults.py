@@ -19,7 +19,7 @@ from podiumd.projects.worktrees import Worktree, Worktrees
 from podiumd.runtime.errors import Overloaded
 from podiumd.store.errors import StoreFailed
 from podiumd.tools.git.queries import GitError
-from tests.gateway.phone.office import Line, Office, open_office
+from tests.gateway.phone.phone_server import PhoneClient, PhoneServer, open_phone_server
 from tests.runtime.harness import Machine
 from tests.sessions.support import line as record
 
@@ -27,17 +27,17 @@ from tests.sessions.support import line as record
 async def test_a_run_whose_beginning_is_damaged_does_not_keep_the_gateway_from_starting(
     machine: Machine, tmp_path: Path, gated: str, one: str
 ) -> None:
-    async with open_office(machine, tmp_path) as office:
-        damaged, _ = await office.daemon.waiting(gated)
+    async with open_phone_server(machine, tmp_path) as server:
+        damaged, _ = await server.daemon.waiting(gated)
     database = sqlite3.connect(machine.state / "facts.db")
     with database:
         database.execute("update facts set data = x'7b7d' where seq = 1 and run_id = ?", [damaged])
     database.close()
-    async with open_office(machine, tmp_path) as office:
-        line = await office.connected()
+    async with open_phone_server(machine, tmp_path) as server:
+        client = await server.connected()
         other = machine.directory("other")
-        line.say("start_recipe", session_id=None, recipe_id=one, working_directory=other)
-        assert (await line.hears("recipe_started"))["recipe_id"] == one
+        client.say("start_recipe", session_id=None, recipe_id=one, working_directory=other)
+        assert (await client.hears("recipe_started"))["recipe_id"] == one
 
 
 FAULTS = [
@@ -50,50 +50,50 @@ FAULTS = [
 
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: type(fault).__name__)
 async def test_whatever_goes_wrong_with_a_message_the_phone_is_told_and_stays(
-    office: Office, monkeypatch: pytest.MonkeyPatch, fault: Exception
+    server: PhoneServer, monkeypatch: pytest.MonkeyPatch, fault: Exception
 ) -> None:
     session = str(uuid.uuid4())
-    await office.record(session, record(1))
-    line = await office.connected()
+    await server.record(session, record(1))
+    client = await server.connected()
 
     async def refuse(*_: object) -> Any:
         raise fault
 
     with monkeypatch.context() as patch:
-        patch.setattr(office.hub.services.service, "sessions_messages", refuse)
-        line.say("subscribe", session_id=session)
-        await line.caught_up()
-    assert len(line.of("error")) == 1 and line.closed is None
-    line.say("subscribe", session_id=session)
-    await line.hears("session_history")
+        patch.setattr(server.hub.services.service, "sessions_messages", refuse)
+        client.say("subscribe", session_id=session)
+        await client.caught_up()
+    assert len(client.of("error")) == 1 and client.closed is None
+    client.say("subscribe", session_id=session)
+    await client.hears("session_history")
 
 
 async def test_a_fault_is_logged_with_an_id_that_the_phone_is_told(
-    office: Office, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    server: PhoneServer, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    line = await office.connected()
+    client = await server.connected()
 
     async def refuse(*_: object) -> Any:
         raise ZeroDivisionError
 
-    monkeypatch.setattr(office.hub.services.service.recipes, "list", refuse)
-    line.say("get_available_recipes")
-    said = (await line.hears("error"))["message"]
+    monkeypatch.setattr(server.hub.services.service.recipes, "list", refuse)
+    client.say("get_available_recipes")
+    said = (await client.hears("error"))["message"]
     (entry,) = [each for each in caplog.records if each.msg == "%s" and each.exc_info]
     assert entry.podium["id"] in said  # type: ignore[attr-defined]
 
 
 async def test_a_list_that_cannot_be_read_does_not_turn_a_phone_away(
-    office: Office, monkeypatch: pytest.MonkeyPatch
+    server: PhoneServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def refuse(*_: object) -> Any:
         raise sqlite3.OperationalError("disk I/O error")
 
     with monkeypatch.context() as patch:
-        patch.setattr(office.hub.services.service, "sessions_list", refuse)
-        line = await office.connected()
-    line.say("refresh_sessions")
-    await line.hears("session_list")
+        patch.setattr(server.hub.services.service, "sessions_list", refuse)
+        client = await server.connected()
+    client.say("refresh_sessions")
+    await client.hears("session_list")
 
 
 # -- worktrees -------------------------------------------------------------------------------
@@ -125,20 +125,20 @@ def trees(monkeypatch: pytest.MonkeyPatch, machine: Machine) -> Trees:
     return Trees(monkeypatch, machine.project)
 
 
-def wanted(line: Line, **fields: str) -> None:
+def wanted(client: PhoneClient, **fields: str) -> None:
     """The phone asks for a session in a working tree of its own."""
-    line.say("create_worktree_session", session_name="topic", parent_directory="/p", **fields)
+    client.say("create_worktree_session", session_name="topic", parent_directory="/p", **fields)
 
 
 async def test_a_tree_that_git_does_not_remove_again_costs_nothing_but_a_line_in_the_log(
-    office: Office, trees: Trees
+    server: PhoneServer, trees: Trees
 ) -> None:
     trees.fault = GitError("work stands in it")
-    line = await office.connected()
-    wanted(line, provider="none-such")
-    assert (await line.hears("worktree_session_error"))["error_type"] == "agent_failed"
-    await line.caught_up()
-    assert trees.discarded == ["topic"] and line.of("error") == []
+    client = await server.connected()
+    wanted(client, provider="none-such")
+    assert (await client.hears("worktree_session_error"))["error_type"] == "agent_failed"
+    await client.caught_up()
+    assert trees.discarded == ["topic"] and client.of("error") == []
 
 
 @pytest.mark.parametrize(
@@ -149,7 +149,7 @@ async def test_a_tree_that_git_does_not_remove_again_costs_nothing_but_a_line_in
     ],
 )
 async def test_no_tree_is_left_in_which_no_session_was_begun(
-    office: Office,
+    server: PhoneServer,
     trees: Trees,
     monkeypatch: pytest.MonkeyPatch,
     fault: Exception,
@@ -158,32 +158,32 @@ async def test_no_tree_is_left_in_which_no_session_was_begun(
     async def refuse(*_: object) -> Any:
         raise fault
 
-    monkeypatch.setattr(office.hub.services.service, "prompt", refuse)
-    line = await office.connected()
-    wanted(line)
-    await line.hears(told)
+    monkeypatch.setattr(server.hub.services.service, "prompt", refuse)
+    client = await server.connected()
+    wanted(client)
+    await client.hears(told)
     assert trees.discarded == ["topic"]
 
 
 async def test_a_session_in_a_tree_is_begun_though_the_phone_that_asked_has_gone(
-    office: Office, trees: Trees, monkeypatch: pytest.MonkeyPatch
+    server: PhoneServer, trees: Trees, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    begun, gate, prompt = trio.Event(), trio.Event(), office.hub.services.service.prompt
+    begun, gate, prompt = trio.Event(), trio.Event(), server.hub.services.service.prompt
 
     async def slow(request: Any) -> Any:
         begun.set()
         await gate.wait()
         return await prompt(request)
 
-    monkeypatch.setattr(office.hub.services.service, "prompt", slow)
-    line = await office.connected()
-    wanted(line)
+    monkeypatch.setattr(server.hub.services.service, "prompt", slow)
+    client = await server.connected()
+    wanted(client)
     await begun.wait()
-    line.hang_up()
-    while office.hub.phones:
+    client.hang_up()
+    while server.hub.phones:
         await wait_all_tasks_blocked()
     gate.set()
-    assert (await office.daemon.turn()).request.working_directory == str(trees.path)
+    assert (await server.daemon.turn()).request.working_directory == str(trees.path)
     assert trees.discarded == []
 
 
@@ -196,10 +196,10 @@ async def test_a_daemon_that_stops_before_the_session_is_begun_leaves_no_tree(
         begun.set()
         await trio.sleep_forever()
 
-    async with open_office(machine, tmp_path) as office:
-        monkeypatch.setattr(office.hub.services.service, "prompt", never)
-        line = await office.connected()
-        wanted(line)
+    async with open_phone_server(machine, tmp_path) as server:
+        monkeypatch.setattr(server.hub.services.service, "prompt", never)
+        client = await server.connected()
+        wanted(client)
         await begun.wait()
     assert trees.discarded == ["topic"]
 
@@ -208,47 +208,47 @@ async def test_a_daemon_that_stops_before_the_session_is_begun_leaves_no_tree(
 
 
 async def test_a_phone_that_has_spoken_in_many_sessions_hears_of_the_latest(
-    office: Office,
+    server: PhoneServer,
 ) -> None:
     """P-9.8."""
-    went = await office.daemon.prompt("Hi")
-    turn = await office.daemon.turn()
-    line = await office.connected()
-    (phone,) = office.hub.phones
+    went = await server.daemon.prompt("Hi")
+    turn = await server.daemon.turn()
+    client = await server.connected()
+    (phone,) = server.hub.phones
     for _ in range(MOST_PROMPTED):
         phone.prompted.add(str(uuid.uuid4()))
-    line.say("prompt", text="more", resume_session_id=went["session_id"])
-    await line.hears("ack")
+    client.say("prompt", text="more", resume_session_id=went["session_id"])
+    await client.hears("ack")
     turn.complete()
-    assert (await line.hears("turn_complete"))["session_id"] == went["session_id"]
+    assert (await client.hears("turn_complete"))["session_id"] == went["session_id"]
 
 
 # -- all phones together: what goes wrong with one event or one phone stays there
 
 
 async def test_a_fault_in_telling_one_event_does_not_end_the_gateway(
-    office: Office, one: str, monkeypatch: pytest.MonkeyPatch
+    server: PhoneServer, one: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    line = await office.connected()
-    take = office.hub.services.news.board.take
+    client = await server.connected()
+    take = server.hub.services.news.board.take
 
     def broken(run_id: str, fact: Reported) -> object:
         if isinstance(fact, f.StepEntered):
             raise RuntimeError("broken")  # noqa: TRY004
         return take(run_id, fact)
 
-    monkeypatch.setattr(office.hub.services.news.board, "take", broken)
-    _, turn = await office.daemon.begun(one)
+    monkeypatch.setattr(server.hub.services.news.board, "take", broken)
+    _, turn = await server.daemon.begun(one)
     turn.complete()
-    await line.hears("recipe_exited")
-    assert line.of("recipe_started") == []
+    await client.hears("recipe_exited")
+    assert client.of("recipe_started") == []
 
 
 async def test_events_that_cannot_be_read_are_read_again_where_it_stopped(
-    office: Office, machine: Machine, monkeypatch: pytest.MonkeyPatch
+    server: PhoneServer, machine: Machine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(run_events, "AGAIN_SECONDS", 0.0)
-    line = await office.connected()
+    client = await server.connected()
     machine.one_step()
     take = run_events.guarded
     failed: list[None] = []
@@ -260,44 +260,44 @@ async def test_events_that_cannot_be_read_are_read_again_where_it_stopped(
         await take(work)  # type: ignore[arg-type]
 
     monkeypatch.setattr(run_events, "guarded", refused)
-    _, turn = await office.daemon.begun("one")
+    _, turn = await server.daemon.begun("one")
     turn.complete()
-    await line.hears("recipe_exited")
-    assert [m["current_step"] for m in line.of("recipe_started")] == ["work"]
+    await client.hears("recipe_exited")
+    assert [m["current_step"] for m in client.of("recipe_started")] == ["work"]
 
 
-async def test_what_changed_while_no_phone_is_here_is_not_kept(office: Office) -> None:
+async def test_what_changed_while_no_phone_is_here_is_not_kept(server: PhoneServer) -> None:
     """A first index changes every session, and the ids of all of them are much."""
-    (kept,) = office.daemon.transcripts._follower.changes._listeners
+    (kept,) = server.daemon.transcripts._follower.changes._listeners
     for known in (True, True, False, False):
-        await office.record(str(uuid.uuid4()), record(1))
+        await server.record(str(uuid.uuid4()), record(1))
         await wait_all_tasks_blocked()
         assert kept._changed == set()
-        line = await office.connected() if known else office.dial()
+        client = await server.connected() if known else server.dial()
         await wait_all_tasks_blocked()
-        line.hang_up()
+        client.hang_up()
         await wait_all_tasks_blocked()
 
 
-async def test_what_changes_while_a_phone_connects_is_told_to_it(office: Office) -> None:
+async def test_what_changes_while_a_phone_connects_is_told_to_it(server: PhoneServer) -> None:
     """Its lists may have been made just before."""
-    line = office.dial()
+    client = server.dial()
     await wait_all_tasks_blocked()
     session = str(uuid.uuid4())
-    await office.record(session, record(1))
-    _, key = await office.devices.pair(None)
-    line.say("connect", api_key=key, protocol_version="0.5.0")
-    again = await line.hears("recent_sessions", 2)
+    await server.record(session, record(1))
+    _, key = await server.devices.pair(None)
+    client.say("connect", api_key=key, protocol_version="0.5.0")
+    again = await client.hears("recent_sessions", 2)
     assert [row["session_id"] for row in again["sessions"]] == [session]
 
 
-async def test_who_connects_without_a_key_and_goes_holds_up_no_list(office: Office) -> None:
-    stranger = office.dial()
+async def test_who_connects_without_a_key_and_goes_holds_up_no_list(server: PhoneServer) -> None:
+    stranger = server.dial()
     await wait_all_tasks_blocked()
-    await office.record(str(uuid.uuid4()), record(1))
+    await server.record(str(uuid.uuid4()), record(1))
     stranger.hang_up()
     await wait_all_tasks_blocked()
-    line = await office.connected()
-    await office.record(session := str(uuid.uuid4()), record(1))
-    newest = await line.hears("recent_sessions")
+    client = await server.connected()
+    await server.record(session := str(uuid.uuid4()), record(1))
+    newest = await client.hears("recent_sessions")
     assert session in [row["session_id"] for row in newest["sessions"]]

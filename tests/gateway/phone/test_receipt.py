@@ -7,63 +7,63 @@ from trio.testing import MockClock, wait_all_tasks_blocked
 
 from podiumd.gateway.phone.feed.delivery_tracking import AGAIN_SECONDS, DeliveryTracking
 from podiumd.gateway.websocket import Closed
-from tests.gateway.phone.office import Line, Office
+from tests.gateway.phone.phone_server import PhoneClient, PhoneServer
 
 
-async def ends(office: Office, recipe: str) -> None:
+async def ends(server: PhoneServer, recipe: str) -> None:
     """A recipe comes to its end."""
-    run_id, turn = await office.daemon.begun(recipe)
+    run_id, turn = await server.daemon.begun(recipe)
     turn.complete()
-    await office.daemon.ended(run_id)
+    await server.daemon.ended(run_id)
 
 
-async def back(office: Office, line: Line, key: str) -> Line:
+async def back(server: PhoneServer, client: PhoneClient, key: str) -> PhoneClient:
     """The phone loses its connection and connects again."""
-    line.hang_up()
-    while office.hub.phones:
+    client.hang_up()
+    while server.hub.phones:
         await wait_all_tasks_blocked()
-    again = office.dial()
+    again = server.dial()
     again.say("connect", api_key=key, protocol_version="0.5.0")
     return again
 
 
 async def test_what_still_waits_for_a_phone_is_told_again_whatever_it_says(
-    office: Office, one: str
+    server: PhoneServer, one: str
 ) -> None:
     """P-2.9: a message of it may have been on the way for long."""
-    _, key = await office.devices.pair(None)
-    line = await office.connected(key)
-    line.take(100_000)
-    await ends(office, one)
-    await line.hears("recipe_exited")
-    await line.caught_up()
-    again = await back(office, line, key)
+    _, key = await server.devices.pair(None)
+    client = await server.connected(key)
+    client.take(100_000)
+    await ends(server, one)
+    await client.hears("recipe_exited")
+    await client.caught_up()
+    again = await back(server, client, key)
     await again.hears("recipe_exited")
 
 
-async def test_a_phone_that_answers_no_ping_is_told_again(office: Office, one: str) -> None:
+async def test_a_phone_that_answers_no_ping_is_told_again(server: PhoneServer, one: str) -> None:
     """P-2.9: its socket took everything, and nobody was there any more."""
-    _, key = await office.devices.pair(None)
-    line = await office.connected(key)
-    line.doze()
-    await ends(office, one)
-    await line.hears("recipe_exited")
-    await line.caught_up()
-    again = await back(office, line, key)
+    _, key = await server.devices.pair(None)
+    client = await server.connected(key)
+    client.doze()
+    await ends(server, one)
+    await client.hears("recipe_exited")
+    await client.caught_up()
+    again = await back(server, client, key)
     await again.hears("recipe_exited")
 
 
-async def test_a_phone_that_has_it_is_not_told_again(office: Office, one: str) -> None:
-    _, key = await office.devices.pair(None)
-    await ends(office, one)
-    line = await office.connected(key)
-    (end,) = await office.daemon.service.ended_recipes(0, 1000, 1)
-    while (device := office.devices.check(key)) is None or device.told_pos < end.pos:
+async def test_a_phone_that_has_it_is_not_told_again(server: PhoneServer, one: str) -> None:
+    _, key = await server.devices.pair(None)
+    await ends(server, one)
+    client = await server.connected(key)
+    (end,) = await server.daemon.service.ended_recipes(0, 1000, 1)
+    while (device := server.devices.check(key)) is None or device.told_pos < end.pos:
         await wait_all_tasks_blocked()
-    line = await back(office, line, key)
-    await line.caught_up()
-    await line.caught_up()  # the first may have been answered before the key was shown
-    assert line.of("recipe_exited") == []
+    client = await back(server, client, key)
+    await client.caught_up()
+    await client.caught_up()  # the first may have been answered before the key was shown
+    assert client.of("recipe_exited") == []
 
 
 class Told:

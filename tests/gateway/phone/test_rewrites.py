@@ -8,7 +8,7 @@ import pytest
 
 from podiumd.gateway.phone.feed import channels
 from tests.gateway.phone.app import App, app
-from tests.gateway.phone.office import Office
+from tests.gateway.phone.phone_server import PhoneServer
 from tests.gateway.phone.test_prompts import answer
 from tests.sessions.support import line as record
 from tests.sessions.support import lines, replace
@@ -20,19 +20,19 @@ def session(monkeypatch: pytest.MonkeyPatch) -> str:
     return str(uuid.uuid4())
 
 
-async def rewritten(office: Office, session: str, *records: bytes) -> None:
+async def rewritten(server: PhoneServer, session: str, *records: bytes) -> None:
     """The transcript holds these records, and the daemon knows it."""
-    folder = office.daemon.machine.roots[0].directory / "-project"
-    with office.daemon.service.sessions_changed() as changes:
+    folder = server.daemon.machine.roots[0].directory / "-project"
+    with server.daemon.service.sessions_changed() as changes:
         replace(folder / f"{session}.jsonl", b"".join(records))
         page = None
         while page is None or not page.generation > 1 or not page.gone < page.last_seq:
             await changes.changed()
-            page = await office.daemon.service.sessions_messages(session, None, 1)
+            page = await server.daemon.service.sessions_messages(session, None, 1)
 
 
-async def opened(office: Office, session: str, variant: str = "ios") -> App:
-    phone = await app(office, variant)
+async def opened(server: PhoneServer, session: str, variant: str = "ios") -> App:
+    phone = await app(server, variant)
     phone.model.sync.open(session)
     await phone.settled()
     return phone
@@ -44,36 +44,36 @@ async def converged(phone: App, session: str, texts: list[str]) -> None:
 
 
 async def test_who_follows_is_told_once_and_shows_what_a_fresh_phone_shows(
-    office: Office, session: str
+    server: PhoneServer, session: str
 ) -> None:
     """P-6.19, P-6.9"""
-    await office.record(session, lines(1, 48))
-    first, second = [await opened(office, session) for _ in range(2)]
+    await server.record(session, lines(1, 48))
+    first, second = [await opened(server, session) for _ in range(2)]
     new = [answer(n, f"new {n}", str(uuid.UUID(int=n))) for n in (60, 61)]
-    await rewritten(office, session, lines(1, 3), *new)
+    await rewritten(server, session, lines(1, 3), *new)
     shown = ["hello"] * 3 + ["new 60", "new 61"]
     for phone in (first, second):
         await converged(phone, session, shown)
-        told = [one for one in phone.line.of("session_history") if one.get("file_replaced")]
+        told = [one for one in phone.client.of("session_history") if one.get("file_replaced")]
         assert len(told) == 1 and told[0]["next_offset"] == 0
         assert phone.model.sync.spoken == [] and phone.model.faults == []
-    fresh = await opened(office, session)
+    fresh = await opened(server, session)
     assert fresh.model.session(session).texts == shown
-    assert not any(one.get("file_replaced") for one in fresh.line.of("session_history"))
-    await office.record(session, answer(62, "then", str(uuid.UUID(int=62))))
+    assert not any(one.get("file_replaced") for one in fresh.client.of("session_history"))
+    await server.record(session, answer(62, "then", str(uuid.UUID(int=62))))
     for phone in (first, second, fresh):
         await converged(phone, session, [*shown, "then"])
         assert [one.text for one in phone.model.sync.spoken] == ["then"]
         assert phone.model.faults == []
 
 
-async def test_who_was_away_meanwhile_begins_anew(office: Office, session: str) -> None:
+async def test_who_was_away_meanwhile_begins_anew(server: PhoneServer, session: str) -> None:
     """P-6.19"""
-    await office.record(session, lines(1, 48))
-    phone = await opened(office, session)
-    phone.line.hang_up()
+    await server.record(session, lines(1, 48))
+    phone = await opened(server, session)
+    phone.client.hang_up()
     phone.model.closed()
-    await rewritten(office, session, lines(1, 3), record(60, "new"))
+    await rewritten(server, session, lines(1, 3), record(60, "new"))
     phone.call()
     await phone.up()
     assert phone.model.session(session).texts == ["hello"] * 3 + ["new"]
@@ -81,32 +81,32 @@ async def test_who_was_away_meanwhile_begins_anew(office: Office, session: str) 
 
 
 async def test_a_transcript_written_anew_with_all_that_it_had_is_not_told(
-    office: Office, session: str
+    server: PhoneServer, session: str
 ) -> None:
     """P-6.8"""
-    await office.record(session, lines(1, 8))
-    phone = await opened(office, session)
-    await rewritten(office, session, lines(1, 8), record(9, "more"))
+    await server.record(session, lines(1, 8))
+    phone = await opened(server, session)
+    await rewritten(server, session, lines(1, 8), record(9, "more"))
     await converged(phone, session, ["hello"] * 8 + ["more"])
-    assert not any(one.get("file_replaced") for one in phone.line.of("session_history"))
+    assert not any(one.get("file_replaced") for one in phone.client.of("session_history"))
     assert phone.model.faults == []
 
 
 async def test_behind_many_messages_that_are_gone_a_fresh_phone_sees_those_that_are_not(
-    office: Office, session: str
+    server: PhoneServer, session: str
 ) -> None:
     """P-8.7"""
-    await office.record(session, lines(1, 80))
-    await opened(office, session)
-    await rewritten(office, session, lines(1, 20), record(90, "new"))
-    fresh = await opened(office, session)
+    await server.record(session, lines(1, 80))
+    await opened(server, session)
+    await rewritten(server, session, lines(1, 20), record(90, "new"))
+    fresh = await opened(server, session)
     assert fresh.model.session(session).texts == ["hello"] * 20 + ["new"]
 
 
-async def test_an_app_of_0_4_goes_on(office: Office, session: str) -> None:
+async def test_an_app_of_0_4_goes_on(server: PhoneServer, session: str) -> None:
     """P-6.19: it keeps what it has."""
-    await office.record(session, lines(1, 5))
-    phone = await opened(office, session, "ios-0.4")
-    await rewritten(office, session, lines(1, 2), record(9, "new"))
+    await server.record(session, lines(1, 5))
+    phone = await opened(server, session, "ios-0.4")
+    await rewritten(server, session, lines(1, 2), record(9, "new"))
     await converged(phone, session, ["hello"] * 5 + ["new"])
     assert phone.model.sync.spoken == []

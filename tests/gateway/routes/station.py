@@ -14,7 +14,7 @@ from podiumd.gateway.routes.device_access import DeviceAccess
 from podiumd.gateway.routes.table import Routes
 from podiumd.observe.metrics import Meters
 from tests.gateway.harness import Apps, served
-from tests.gateway.phone.office import Office, open_office
+from tests.gateway.phone.phone_server import PhoneServer, open_phone_server
 from tests.gateway.routes.client import Client
 from tests.runtime.harness import Machine
 
@@ -23,13 +23,13 @@ class Station(Client):
     """The caller that a paired device ``mine`` is, and what is behind the port."""
 
     def __init__(
-        self, office: Office, port: int, key: str, meters: Meters, routes: dict[Any, Any]
+        self, server: PhoneServer, port: int, key: str, meters: Meters, routes: dict[Any, Any]
     ) -> None:
         super().__init__(port, key)
         self.routes = routes
-        self.office = office
+        self.server = server
         self.meters = meters
-        self.daemon = office.daemon
+        self.daemon = server.daemon
 
     @property
     def where(self) -> str:
@@ -38,28 +38,28 @@ class Station(Client):
 
     async def other(self, name: str) -> Client:
         """A further device."""
-        _, key = await self.office.devices.pair(name)
+        _, key = await self.server.devices.pair(name)
         return Client(self.port, key)
 
 
 @asynccontextmanager
 async def open_station(machine: Machine, home: Path) -> AsyncIterator[Station]:
-    """The routes as the daemon puts them together, with the office's phones beside them."""
-    async with open_office(machine, home) as office:
+    """The routes as the daemon puts them together, with the server's phones beside them."""
+    async with open_phone_server(machine, home) as server:
         settings = GatewaySettings()
         control = Control(
-            settings, office.devices, config_file="config.toml", user="ada", restart="podium up"
+            settings, server.devices, config_file="config.toml", user="ada", restart="podium up"
         )
         meters = Meters()
-        daemon = office.daemon
+        daemon = server.daemon
         routes = gateway_service._routes(
-            office.voice, daemon.service, daemon.store, office.hub.services.workshop, meters
+            server.voice, daemon.service, daemon.store, server.hub.services.workshop, meters
         )
         apps = Apps()
-        apps.phone = office.hub.serve
-        apps.http = Routes(DeviceAccess(office.devices, office.throttle), routes).handle
-        apps.delay = office.throttle.delay  # type: ignore[method-assign]
+        apps.phone = server.hub.serve
+        apps.http = Routes(DeviceAccess(server.devices, server.throttle), routes).handle
+        apps.delay = server.throttle.delay  # type: ignore[method-assign]
         async with served(apps) as gateway:
             control.opened(gateway, None)
-            _, key = await office.devices.pair("mine")
-            yield Station(office, gateway.port, key, meters, routes)
+            _, key = await server.devices.pair("mine")
+            yield Station(server, gateway.port, key, meters, routes)

@@ -78,7 +78,7 @@ async def test_a_thread_named_as_a_session_is_that_session(station: Station) -> 
     await station.daemon.service.run_gone(before["run_id"])
     station.daemon.machine.agent.transcripts.clear()
     props = {"forwardedProps": {"session_id": before["session_id"]}}
-    await station.office.record(
+    await station.server.record(
         before["session_id"],
         b'{"type":"user","uuid":"u1","sessionId":"%s","cwd":"%s","timestamp":'
         b'"2026-01-02T03:00:00.000Z","message":{"role":"user","content":"Hi"}}\n'
@@ -375,7 +375,7 @@ async def test_a_device_that_is_revoked_loses_its_stream_at_once(station: Statio
     async with stream(other, asking("t", "Hi", **place(station))) as asked:
         turn = await station.daemon.turn()
         await asked.hears("STATE_SNAPSHOT")
-        await station.office.devices.revoke("other")
+        await station.server.devices.revoke("other")
         assert types(await asked.broken_off())[0] == "RUN_STARTED"
     assert not turn.interrupted.is_set()
     turn.complete()

@@ -91,7 +91,7 @@ async def test_a_recipe_can_begin_in_a_session_that_is_there(
 ) -> None:
     """It works where the session does."""
     session_id = "5f1c8a52-0000-4000-8000-0000000000aa"
-    await station.office.record(
+    await station.server.record(
         session_id,
         b'{"type":"user","uuid":"u1","sessionId":"%s","cwd":"%s","timestamp":'
         b'"2026-01-02T03:00:00.000Z","message":{"role":"user","content":"Hi"}}\n'

@@ -22,7 +22,7 @@ async def test_every_fault_of_the_key_has_the_same_answer_on_every_route(
     station: Station,
 ) -> None:
     other = await station.other("other")
-    await station.office.devices.revoke("other")
+    await station.server.devices.revoke("other")
     key = str(station.key)
     faults = [
         "",
@@ -44,7 +44,7 @@ async def test_every_fault_of_the_key_has_the_same_answer_on_every_route(
             ("GET", "/nothing"),
             ("DELETE", "/metrics"),
         ):
-            station.office.throttle.right("127.0.0.1")  # the shut-out has a test of its own
+            station.server.throttle.right("127.0.0.1")  # the shut-out has a test of its own
             answer = await station.ask(method, path, b"{}", authorization=fault)
             answer.problem(401)
             assert answer.headers["www-authenticate"] == 'Bearer realm="podium"'
@@ -74,7 +74,7 @@ async def test_an_address_with_too_many_wrong_keys_waits_though_it_then_has_the_
 async def test_a_device_counts_as_connected_while_its_request_is_answered(
     station: Station,
 ) -> None:
-    devices = station.office.devices
+    devices = station.server.devices
     assert [d.connected for d in devices.list()] == [False]
     async with trio.open_nursery() as nursery:
         nursery.start_soon(_prompt, station, station, [])
@@ -96,7 +96,7 @@ async def test_a_revoked_device_loses_its_requests_at_once_and_the_others_do_not
         turn = await station.daemon.turn()
         nursery.start_soon(_prompt, station, other, theirs)
         second = await station.daemon.turn()
-        await station.office.devices.revoke("mine")
+        await station.server.devices.revoke("mine")
         await wait_until(lambda: bool(mine))
         mine[0].problem(401)
         assert not theirs and not turn.gone.is_set(), "the work goes on; only it is not told"

@@ -32,7 +32,7 @@ def families(text: str) -> dict[str, tuple[str, dict[str, float]]]:
 
 
 async def test_a_scraper_gets_counters_gauges_and_a_histogram(station: Station) -> None:
-    line = await station.office.connected()
+    line = await station.server.connected()
     await station.daemon.prompt()
     turn = await station.daemon.turn()
     station.meters.gauge("agents_working", "Runs.", lambda: 1)

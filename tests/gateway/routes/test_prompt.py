@@ -157,7 +157,7 @@ async def test_a_recipe_can_have_its_parameters_by_name_and_be_in_a_session(
     (await station.daemon.turn()).complete()
     await station.daemon.service.run_gone(first["run_id"])
     known = first["session_id"]
-    await station.office.record(known, _record(known, station.where))
+    await station.server.record(known, _record(known, station.where))
     recipe = machine.one_step(top=TASK + OPTIONAL.format(name="note"))
     body = {
         "recipe": recipe,
@@ -348,10 +348,10 @@ async def test_a_caller_that_hangs_up_is_waited_for_no_longer_and_its_prompt_goe
     async with trio.open_nursery() as nursery:
         Asking(nursery, station, body, **key)
         turn = await station.daemon.turn()
-        assert station.office.devices.list()[0].connected
+        assert station.server.devices.list()[0].connected
         nursery.cancel_scope.cancel()
     with trio.fail_after(HANG_SECONDS):
-        await wait_until(lambda: not station.office.devices.list()[0].connected)
+        await wait_until(lambda: not station.server.devices.list()[0].connected)
     async with trio.open_nursery() as nursery:
         asking = Asking(nursery, station, body, **key)
         turn.end(done(text="All the same."))

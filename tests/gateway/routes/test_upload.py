@@ -102,7 +102,7 @@ async def test_a_disk_that_refuses_is_told(
     async def full(*_: object) -> None:
         raise StorageFailed("The files of '/x': No space left on device.")
 
-    monkeypatch.setattr(station.office.hub.services.workshop.resources, "put_base64", full)
+    monkeypatch.setattr(station.server.hub.services.workshop.resources, "put_base64", full)
     told = (await station.post("/upload", sent(station.where))).problem(507)
     assert told["error"].endswith("No space left on device.")
 

@@ -15,17 +15,17 @@ NOTE = ("note.wav", b"RIFF\0\0\0\0WAVEsound")
 
 
 async def test_a_recording_becomes_text(station: Station) -> None:
-    station.office.ears.says("Add a flag.")
+    station.server.engine.says("Add a flag.")
     answer = await station.form(TRANSCRIPTIONS, NOTE, language="de", model="whisper-1")
     assert answer.status == 200
     assert answer.json == {"text": "Add a flag.", "language": "de", "duration": 0.001}
-    (request,) = station.office.ears.requests
+    (request,) = station.server.engine.requests
     assert (request.format, request.language, request.owner) == ("wav", "de", "device mine")
-    assert station.office.ears.heard == [NOTE[1]]
+    assert station.server.engine.heard == [NOTE[1]]
 
 
 async def test_text_alone_can_be_asked_for(station: Station) -> None:
-    station.office.ears.says("Add a flag.")
+    station.server.engine.says("Add a flag.")
     answer = await station.form(TRANSCRIPTIONS, NOTE, response_format="text")
     assert (answer.status, answer.body) == (200, b"Add a flag.\n")
     assert answer.headers["content-type"] == "text/plain; charset=utf-8"
@@ -37,7 +37,7 @@ async def test_silence_is_an_empty_text(station: Station) -> None:
 
 async def test_raw_samples_go_by_their_name(station: Station) -> None:
     await station.form(TRANSCRIPTIONS, ("note.raw", b"RIFF\0\0\0\0WAVE"))
-    assert station.office.ears.requests[0].format == "pcm16"
+    assert station.server.engine.requests[0].format == "pcm16"
 
 
 async def test_a_field_that_is_wrong_is_named(station: Station) -> None:
@@ -50,7 +50,7 @@ async def test_a_field_that_is_wrong_is_named(station: Station) -> None:
     for fields, parameter in cases:
         told = (await station.form(TRANSCRIPTIONS, NOTE, **fields)).problem(422)
         assert told["parameter"] == parameter
-        assert station.office.ears.requests == []
+        assert station.server.engine.requests == []
 
 
 async def test_a_form_without_a_recording_is_refused(station: Station) -> None:
@@ -73,13 +73,13 @@ async def test_a_recording_that_cannot_be_read_says_why(station: Station) -> Non
         ("expired", 503),
     ]
     for code, status in cases:
-        station.office.ears.says(AudioError(code, "It is not."))
+        station.server.engine.says(AudioError(code, "It is not."))
         told = (await station.form(TRANSCRIPTIONS, NOTE)).problem(status)
         assert (told["code"], told["detail"]) == (code, "It is not.")
 
 
 async def test_an_engine_that_fails_is_no_fault_of_the_caller(station: Station) -> None:
-    station.office.ears.says(EngineFailed("It died."), EngineFailed("It died."))
+    station.server.engine.says(EngineFailed("It died."), EngineFailed("It died."))
     answer = await station.form(TRANSCRIPTIONS, NOTE)
     assert answer.problem(503)["code"] == "engine_failed"
     assert answer.headers["retry-after"] == "1"
@@ -93,8 +93,8 @@ async def test_a_format_that_nobody_knows_is_refused(station: Station) -> None:
 async def test_speech_that_is_not_available_says_what_to_do(station: Station) -> None:
     cases = [TRANSCRIPTIONS, "/v1/prompt"]
     for path in cases:
-        station.office.ears.state = "no-model"
-        station.office.ears.problem = "Run: podium voice install base"
+        station.server.engine.state = "no-model"
+        station.server.engine.problem = "Run: podium voice install base"
         told = (await station.form(path, NOTE)).problem(503)
         assert told["title"] == "Speech not available"
         assert (told["detail"], told["reason"]) == ("Run: podium voice install base", "no-model")
@@ -110,7 +110,7 @@ async def test_a_recording_that_is_too_large_is_refused(
 
 
 async def test_what_is_said_goes_to_an_agent(station: Station) -> None:
-    station.office.ears.says("What is this?")
+    station.server.engine.says("What is this?")
     answers = []
 
     async def ask() -> None:
@@ -127,7 +127,7 @@ async def test_what_is_said_goes_to_an_agent(station: Station) -> None:
 
 
 async def test_text_comes_before_what_is_said(station: Station) -> None:
-    station.office.ears.says("Why?")
+    station.server.engine.says("Why?")
     fields = {"text": "A note.", "working_directory": station.where, "wait": "false"}
     told = await station.form("/v1/prompt", NOTE, **fields)
     assert (told.status, told.json["heard"]) == (202, "Why?")
@@ -166,7 +166,7 @@ async def test_nothing_said_sends_nothing(station: Station) -> None:
 
 async def test_the_same_key_sends_what_was_said_once(station: Station) -> None:
     """Though it would be heard otherwise the second time, be it by this daemon or the next."""
-    station.office.ears.says("What is this?", "What's this?")
+    station.server.engine.says("What is this?", "What's this?")
     fields = {"working_directory": station.where, "wait": "false", "h_Idempotency_Key": "k"}
     first = (await station.form("/v1/prompt", NOTE, **fields)).json
     again = (await station.form("/v1/prompt", NOTE, **fields)).json
@@ -175,7 +175,7 @@ async def test_the_same_key_sends_what_was_said_once(station: Station) -> None:
     spoken._known.clear()
     later = (await station.form("/v1/prompt", NOTE, **fields)).json
     assert later["run_id"] == first["run_id"]
-    assert len(station.office.ears.heard) == 1
+    assert len(station.server.engine.heard) == 1
     (await station.daemon.turn()).end(done(text="A project."))
     await station.daemon.service.run_gone(first["run_id"])
     ended = (await station.form("/v1/prompt", NOTE, **fields)).json
@@ -184,7 +184,7 @@ async def test_the_same_key_sends_what_was_said_once(station: Station) -> None:
 
 
 async def test_a_key_is_for_one_recording(station: Station) -> None:
-    station.office.ears.says("One", "Two")
+    station.server.engine.says("One", "Two")
     fields = {"working_directory": station.where, "wait": "false", "h_Idempotency_Key": "k"}
     await station.form("/v1/prompt", NOTE, **fields)
     other = ("note.wav", NOTE[1] + b"more")
@@ -199,7 +199,7 @@ async def test_no_command_is_heard_in_a_posted_recording(station: Station) -> No
     turn = await station.daemon.turn()
     turn.asks()
     question = await station.daemon.question(run["run_id"])
-    station.office.ears.says("approve")
+    station.server.engine.says("approve")
     fields = {"session_id": run["session_id"], "working_directory": station.where, "wait": "0"}
     await station.form("/v1/prompt", NOTE, **fields)
     (still,) = await station.daemon.service.questions()

@@ -25,14 +25,14 @@ from podiumd.projects.worktrees import Worktrees
 from podiumd.runtime.voice.service import Voice
 from podiumd.speech.audio.speaker import open_speaker
 from podiumd.speech.service import open_speech
-from tests.gateway.ears import Ears
+from tests.gateway.fake_engine import FakeEngine
 from tests.phone.decoders.recorder import RECORDER
 from tests.runtime.harness import Daemon, Machine, environment, running
 
 Json = dict[str, Any]
 
 
-class Line:
+class PhoneClient:
     """Stands in for a phone's WebSocket: what is sent is at hand, what it takes is up to it."""
 
     def __init__(self, peer: str = "192.0.2.7") -> None:
@@ -145,7 +145,7 @@ class Line:
         self.sent.clear()
 
 
-class Office:
+class PhoneServer:
     """The gateway, and the daemon below it."""
 
     def __init__(
@@ -155,23 +155,23 @@ class Office:
         devices: Devices,
         throttle: AuthThrottle,
         voice: Voice,
-        ears: Ears,
+        engine: FakeEngine,
         nursery: trio.Nursery,
     ) -> None:
         self.voice = voice
         self.speech = voice.speech
-        self.ears = ears
+        self.engine = engine
         self.daemon = daemon
         self.hub = hub
         self.devices = devices
         self.throttle = throttle
         self._nursery = nursery
 
-    def dial(self, peer: str = "192.0.2.7") -> Line:
+    def dial(self, peer: str = "192.0.2.7") -> PhoneClient:
         """A phone opens a connection."""
-        line = Line(peer)
-        self._nursery.start_soon(self.hub.serve, cast("WebSocket", line))
-        return line
+        client = PhoneClient(peer)
+        self._nursery.start_soon(self.hub.serve, cast("WebSocket", client))
+        return client
 
     async def record(self, session_id: str, *records: bytes) -> None:
         """The agent writes into its session's file; returns once the daemon knows of it."""
@@ -190,33 +190,33 @@ class Office:
 
     async def connected(
         self, key: str | None = None, *, version: str | None = "0.5.0", **fields: Any
-    ) -> Line:
+    ) -> PhoneClient:
         """A phone connects, and is let in; a new device unless it has a key."""
         if key is None:
             _, key = await self.devices.pair(None)
-        line = self.dial()
+        client = self.dial()
         if version is not None:
             fields["protocol_version"] = version
-        line.say("connect", api_key=key, **fields)
-        await line.hears("available_commands")
-        await line.caught_up()
-        line.forget()
-        return line
+        client.say("connect", api_key=key, **fields)
+        await client.hears("available_commands")
+        await client.caught_up()
+        client.forget()
+        return client
 
-    async def looking(self, session: str) -> Line:
+    async def looking(self, session: str) -> PhoneClient:
         """A phone that follows a session, and has been sent its history."""
-        line = await self.connected()
-        line.say("subscribe", session_id=session)
-        await line.hears("session_history")
-        return line
+        client = await self.connected()
+        client.say("subscribe", session_id=session)
+        await client.hears("session_history")
+        return client
 
 
 @asynccontextmanager
-async def open_office(
-    machine: Machine, home: Path, ears: Ears | None = None
-) -> AsyncIterator[Office]:
+async def open_phone_server(
+    machine: Machine, home: Path, engine: FakeEngine | None = None
+) -> AsyncIterator[PhoneServer]:
     """A daemon with a hub; phones that are still there at the end are cut off."""
-    ears = ears or Ears()
+    engine = engine or FakeEngine()
     listeners: list[Callable[[CommandEvent], None]] = []
 
     def tell(event: CommandEvent) -> None:
@@ -234,7 +234,7 @@ async def open_office(
             tell=tell,
             home=home,
         ) as book,
-        open_speech(VoiceSettings(), machine.state, {}, engine=ears) as speech,
+        open_speech(VoiceSettings(), machine.state, {}, engine=engine) as speech,
         open_speaker(VoiceSettings, os.environ) as speaker,
     ):
         devices = Devices(daemon.store, daemon.context.clock.now)
@@ -253,5 +253,5 @@ async def open_office(
             trio.open_nursery() as nursery,
         ):
             listeners.append(hub.command_event)
-            yield Office(daemon, hub, devices, throttle, voice, ears, nursery)
+            yield PhoneServer(daemon, hub, devices, throttle, voice, engine, nursery)
             nursery.cancel_scope.cancel()

@@ -21,7 +21,7 @@ PARTIAL_BYTES = 1000
 """So much audio makes one more word of the partial text."""
 
 
-class Ears:
+class FakeEngine:
     """``lines``: what the next recordings say; an exception in their place is raised.
 
     ``state`` is its own; while ``holds`` is set no text comes. ``heard`` are the recordings that
