@@ -9,15 +9,17 @@ import pytest
 import trio
 
 from podiumd.gateway.http.exchange import (
+    KEEPALIVE_SECONDS,
     STREAMED,
     Answer,
     ClientGone,
+    EventStream,
     Pieces,
     Problem,
     Request,
     Response,
+    open_events,
 )
-from podiumd.gateway.http.sse import KEEPALIVE_SECONDS, EventStream, open_events
 from podiumd.gateway.limits import GatewayLimits
 from tests.gateway.harness import SMALL, Apps, connect, read_all, served, wait_until
 

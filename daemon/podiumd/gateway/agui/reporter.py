@@ -15,8 +15,7 @@ from podiumd.gateway.agui.conversation import Conversation, Entered
 from podiumd.gateway.agui.events import frame
 from podiumd.gateway.agui.incoming import RunInput
 from podiumd.gateway.agui.translate import Translator
-from podiumd.gateway.http.exchange import ClientGone
-from podiumd.gateway.http.sse import EventStream
+from podiumd.gateway.http.exchange import ClientGone, EventStream
 from podiumd.observe.logs import log
 from podiumd.runtime.events.feeds import Feed
 from podiumd.runtime.service import Service

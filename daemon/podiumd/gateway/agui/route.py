@@ -14,13 +14,11 @@ from typing import Final
 import trio
 
 from podiumd.gateway.access.devices import Settings
-from podiumd.gateway.agui.conversation import Conversation
+from podiumd.gateway.agui.conversation import Conversation, Threads
 from podiumd.gateway.agui.incoming import run_input
 from podiumd.gateway.agui.reporter import RunReporter
-from podiumd.gateway.agui.threads import Threads
-from podiumd.gateway.http.exchange import STREAMED, Problem, Request, Streamed
+from podiumd.gateway.http.exchange import STREAMED, Problem, Request, Streamed, open_events
 from podiumd.gateway.http.form import media_type
-from podiumd.gateway.http.sse import open_events
 from podiumd.runtime.errors import Overloaded
 from podiumd.runtime.service import Service
 from podiumd.store.facts import Store

@@ -1,9 +1,9 @@
-"""HTTP/1.1 over h11: one exchange of a request and its response."""
+"""HTTP/1.1 over h11: one exchange of a request and its response, whole or in events."""
 
 from __future__ import annotations
 
 import secrets
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from email.utils import formatdate
 from http import HTTPStatus
 from typing import Final
@@ -21,6 +21,10 @@ from podiumd.wording import sentence
 
 _NO_BODY: Final = {204, 304}
 _AHEAD_BYTES: Final = 4 * KIB
+_COMMENT: Final = b": keep-alive\n\n"
+
+KEEPALIVE_SECONDS: Final = 15.0
+"""Without an event; what stands between us and the client gives up on a silence of a minute."""
 
 
 class Response(msgspec.Struct, frozen=True):
@@ -404,3 +408,40 @@ async def refuse(stream: OutboxStream, refusal: BadHead | Problem) -> None:
     data += protocol.send(h11.Data(data=response.body)) or b""
     stream.unread_input = True
     await stream.send_all(data)
+
+
+_EVENTS: Final = Response(
+    200, content_type="text/event-stream", headers=(("X-Accel-Buffering", "no"),)
+)
+
+
+class EventStream:
+    """Server-sent events as the body of an answer: in order, held up by a client that does not
+    read, kept alive while there is none."""
+
+    def __init__(self, pieces: Pieces) -> None:
+        self._pieces = pieces
+        self._told = trio.Event()
+
+    async def tell(self, frames: Sequence[bytes]) -> None:
+        """Send events; returns when the client's side has taken them. Raises ``ClientGone``."""
+        if frames:
+            await self._pieces.send(b"".join(frames))
+            self._told.set()
+            self._told = trio.Event()
+
+    async def keep_alive(self) -> None:
+        """Send a comment whenever nothing was sent for a while, until the client has gone."""
+        try:
+            while True:
+                with trio.move_on_after(KEEPALIVE_SECONDS) as silence:
+                    await self._told.wait()
+                if silence.cancelled_caught:
+                    await self._pieces.send(_COMMENT)
+        except ClientGone:
+            return
+
+
+async def open_events(request: Request) -> EventStream:
+    """Begin to answer with events. Raises ``ClientGone``."""
+    return EventStream(await request.stream(_EVENTS))
