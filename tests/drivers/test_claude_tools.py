@@ -12,13 +12,8 @@ from podiumd.agents.claude.tools import ANSWER_CHARACTERS, ARGUMENTS_BYTES, hook
 from podiumd.core.prompts.tools import ToolSpec
 from podiumd.drivers.base import ApprovalRequested, HookPoint, HookRaised, Output, ToolCalled
 from podiumd.drivers.dialect import Ending, Group
-from podiumd.formats.claude_stream import (
-    HookCallback,
-    Init,
-    ServerMessage,
-    UserMessage,
-    decode,
-)
+from podiumd.formats.claude_events import HookCallback, Init, ServerMessage, UserMessage
+from podiumd.formats.claude_stream import decode
 from tests.drivers.serving import ASK, SAVE
 from tests.formats import fixtures
 

@@ -11,7 +11,9 @@ from typing import TypeVar
 
 import trio
 
-from podiumd.formats.claude_stream import Event, decode, end_session, user_message
+from podiumd.formats.claude_control import end_session, user_message
+from podiumd.formats.claude_events import Event
+from podiumd.formats.claude_stream import decode
 from podiumd.formats.claude_turn import TurnReader
 from tests.fakes.model_server import ModelServer
 from tests.patience import HANG_SECONDS

@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from podiumd.formats.claude_stream import (
+from podiumd.formats.claude_control import deny
+from podiumd.formats.claude_events import (
     AssistantMessage,
     ControlRequest,
     Lifecycle,
@@ -19,7 +20,6 @@ from podiumd.formats.claude_stream import (
     Result,
     StateChanged,
     UserMessage,
-    deny,
 )
 from podiumd.formats.claude_transcript import (
     find_prompt,

@@ -16,7 +16,8 @@ from podiumd.agents.claude.arguments import SERVERS
 from podiumd.agents.claude.tools import NOT_OURS
 from podiumd.core.prompts.tools import ToolSpec
 from podiumd.formats import mcp
-from podiumd.formats.claude_stream import (
+from podiumd.formats.claude_control import allow, hook_answer, initialize, server_reply
+from podiumd.formats.claude_events import (
     ControlCancel,
     ControlRequest,
     ControlResponse,
@@ -27,10 +28,6 @@ from podiumd.formats.claude_stream import (
     Result,
     ServerMessage,
     UserMessage,
-    allow,
-    hook_answer,
-    initialize,
-    server_reply,
 )
 from tests.e2e.claude_process import Claude, running
 from tests.fakes.model_server import ModelServer

@@ -8,16 +8,9 @@ from typing import Any
 import pytest
 
 from podiumd.formats.claude_content import words_of_view
-from podiumd.formats.claude_stream import (
-    Event,
-    HookCallback,
-    ServerMessage,
-    UserMessage,
-    decode,
-    hook_answer,
-    initialize,
-    server_reply,
-)
+from podiumd.formats.claude_control import hook_answer, initialize, server_reply
+from podiumd.formats.claude_events import Event, HookCallback, ServerMessage, UserMessage
+from podiumd.formats.claude_stream import decode
 from podiumd.formats.claude_turn import TurnReader
 from tests.formats import fixtures
 

@@ -10,8 +10,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from podiumd.core.reply.report import Denial, Tokens
-from podiumd.formats import claude_json
-from podiumd.formats.claude_stream import (
+from podiumd.formats import json_fields
+from podiumd.formats.claude_control import (
+    allow,
+    deny,
+    end_session,
+    interrupt,
+    unknown,
+    user_message,
+)
+from podiumd.formats.claude_events import (
     ApiRetry,
     AssistantMessage,
     BackgroundTask,
@@ -31,14 +39,8 @@ from podiumd.formats.claude_stream import (
     StreamDelta,
     ToolWriting,
     UserMessage,
-    allow,
-    decode,
-    deny,
-    end_session,
-    interrupt,
-    unknown,
-    user_message,
 )
+from podiumd.formats.claude_stream import decode
 from podiumd.formats.message import Text, ToolResult, ToolUse
 from tests.formats import fixtures
 
@@ -265,9 +267,9 @@ def test_a_number_that_is_none_counts_as_nothing(cost: str) -> None:
 
 
 def test_lists_of_the_wrong_kind_count_as_empty() -> None:
-    assert claude_json.strings({"a": ["x", 1]}, "a") == ("x",)
-    assert claude_json.strings({"a": "x"}, "a") == ()
-    assert claude_json.objects({"a": {}}, "a") == []
+    assert json_fields.strings({"a": ["x", 1]}, "a") == ("x",)
+    assert json_fields.strings({"a": "x"}, "a") == ()
+    assert json_fields.objects({"a": {}}, "a") == []
 
 
 @given(st.binary())

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from podiumd.core.reply.report import Denial, Tokens, TurnReport
-from podiumd.formats.claude_stream import (
+from podiumd.formats.claude_events import (
     ApiRetry,
     AssistantMessage,
     BackgroundTask,
@@ -21,8 +21,8 @@ from podiumd.formats.claude_stream import (
     RateLimit,
     Result,
     StateChanged,
-    decode,
 )
+from podiumd.formats.claude_stream import decode
 from podiumd.formats.claude_turn import TurnReader
 from podiumd.formats.message import Block, Text, ToolUse
 from tests.formats import fixtures

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from podiumd.formats.claude_json import read_object
+from podiumd.formats.json_fields import read_object
 from podiumd.formats.message import Message
 from podiumd.formats.session import Cursor, Entry, SessionFormat, Summary, identity_of
 from podiumd.formats.session_formats import FORMATS

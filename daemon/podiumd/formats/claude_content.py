@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import msgspec
 
-from podiumd.formats.claude_json import mapping, string
+from podiumd.formats.json_fields import mapping, string
 from podiumd.formats.message import (
     Block,
     Image,

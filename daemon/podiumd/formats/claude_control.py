@@ -11,7 +11,7 @@ from typing import Any, Final, Literal
 
 import msgspec
 
-from podiumd.formats.claude_json import whole_text
+from podiumd.formats.json_fields import whole_text
 
 HookMoment = Literal["before", "after"]
 

@@ -16,8 +16,8 @@ from typing import Final
 import msgspec
 
 from podiumd.formats.claude_content import blocks_of, blocks_of_record
-from podiumd.formats.claude_json import mapping, read_object, string
 from podiumd.formats.claude_transcript import INTERRUPTED, decode_record, is_prompt
+from podiumd.formats.json_fields import mapping, read_object, string
 from podiumd.formats.json_lines import Lines, Reader, fold_times, fold_words
 from podiumd.formats.message import PARAGRAPH, Message, Role, Text, text_of
 from podiumd.formats.session import (

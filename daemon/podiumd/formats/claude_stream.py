@@ -1,9 +1,8 @@
-"""Claude Code's stream-json protocol: ``decode`` reads a line, the other functions make lines.
+"""Claude Code's stream-json protocol: ``decode`` reads a line of it as an event.
 
 Pure; ``decode`` never raises: fields that nothing here needs are left out, unknown types come as
 ``Other``, and a line that is no JSON object as ``BadLine`` (a disk that was full tears lines).
-The events are in ``claude_events``, the lines that we send in ``claude_control``; both can be
-had from here, so that a driver needs this one module.
+The lines that we send are in ``claude_control``.
 """
 
 from __future__ import annotations
@@ -12,43 +11,9 @@ from collections.abc import Callable
 from typing import Any, Literal
 
 from podiumd.core.reply.report import Denial, Tokens
+from podiumd.formats import claude_events as ce
 from podiumd.formats.claude_content import blocks_of, words_of_view
-from podiumd.formats.claude_control import (
-    allow,
-    deny,
-    end_session,
-    hook_answer,
-    initialize,
-    interrupt,
-    server_reply,
-    unknown,
-    user_message,
-)
-from podiumd.formats.claude_events import (
-    SYNTHETIC_MODEL,
-    ApiRetry,
-    AssistantMessage,
-    BackgroundTask,
-    BackgroundTasks,
-    BadLine,
-    ControlCancel,
-    ControlRequest,
-    ControlResponse,
-    Event,
-    HookCallback,
-    Informational,
-    Init,
-    Lifecycle,
-    Other,
-    RateLimit,
-    Result,
-    ServerMessage,
-    StateChanged,
-    StreamDelta,
-    ToolWriting,
-    UserMessage,
-)
-from podiumd.formats.claude_json import (
+from podiumd.formats.json_fields import (
     integer,
     mapping,
     number,
@@ -60,57 +25,22 @@ from podiumd.formats.claude_json import (
 )
 from podiumd.formats.message import ToolResult, text_of
 
-__all__ = [
-    "SYNTHETIC_MODEL",
-    "ApiRetry",
-    "AssistantMessage",
-    "BackgroundTask",
-    "BackgroundTasks",
-    "BadLine",
-    "ControlCancel",
-    "ControlRequest",
-    "ControlResponse",
-    "Event",
-    "HookCallback",
-    "Informational",
-    "Init",
-    "Lifecycle",
-    "Other",
-    "RateLimit",
-    "Result",
-    "ServerMessage",
-    "StateChanged",
-    "StreamDelta",
-    "ToolWriting",
-    "UserMessage",
-    "allow",
-    "decode",
-    "deny",
-    "end_session",
-    "hook_answer",
-    "initialize",
-    "interrupt",
-    "server_reply",
-    "unknown",
-    "user_message",
-]
 
-
-def decode(line: bytes) -> Event:
+def decode(line: bytes) -> ce.Event:
     """Return what one line of stdout says; its newline may be there or not."""
     raw = read_object(line)
     if isinstance(raw, str):
-        return BadLine(raw, len(line))
+        return ce.BadLine(raw, len(line))
     kind = string(raw, "type")
     if kind == "system":
         kind = f"system/{string(raw, 'subtype')}"
     read = _READERS.get(kind)
     event = None if read is None else read(raw)
-    return Other(kind, raw) if event is None else event
+    return ce.Other(kind, raw) if event is None else event
 
 
-def _init(raw: dict[str, Any]) -> Event:
-    return Init(
+def _init(raw: dict[str, Any]) -> ce.Event:
+    return ce.Init(
         string(raw, "session_id"),
         string(raw, "cwd"),
         string(raw, "model"),
@@ -120,24 +50,24 @@ def _init(raw: dict[str, Any]) -> Event:
     )
 
 
-def _assistant(raw: dict[str, Any]) -> Event:
+def _assistant(raw: dict[str, Any]) -> ce.Event:
     message = mapping(raw, "message")
     model = string(message, "model")
-    return AssistantMessage(
+    return ce.AssistantMessage(
         uuid=string(raw, "uuid"),
         message_id=string(message, "id"),
         model=model,
         blocks=blocks_of(message.get("content")),
         parent_tool_use_id=optional(raw, "parent_tool_use_id"),
-        synthetic=model == SYNTHETIC_MODEL,
+        synthetic=model == ce.SYNTHETIC_MODEL,
         aborted=raw.get("aborted") is True,
         error=string(raw, "error"),
     )
 
 
-def _user(raw: dict[str, Any]) -> Event:
+def _user(raw: dict[str, Any]) -> ce.Event:
     blocks = blocks_of(mapping(raw, "message").get("content"))
-    return UserMessage(
+    return ce.UserMessage(
         uuid=string(raw, "uuid"),
         results=tuple(block for block in blocks if isinstance(block, ToolResult)),
         text=text_of(blocks),
@@ -152,11 +82,11 @@ def _user(raw: dict[str, Any]) -> Event:
     )
 
 
-def _result(raw: dict[str, Any]) -> Event:
+def _result(raw: dict[str, Any]) -> ce.Event:
     structured = raw.get("structured_output")
     usage = mapping(raw, "model_usage_since_last_result")
     denials = objects(raw, "permission_denials")
-    return Result(
+    return ce.Result(
         uuid=string(raw, "uuid"),
         subtype=string(raw, "subtype"),
         is_error=raw.get("is_error") is True,
@@ -191,14 +121,14 @@ def _tokens(usage: dict[str, Any]) -> Tokens:
     )
 
 
-def _control_request(raw: dict[str, Any]) -> Event:
+def _control_request(raw: dict[str, Any]) -> ce.Event:
     request = mapping(raw, "request")
     request_id, subtype = string(raw, "request_id"), string(request, "subtype")
     if subtype == "mcp_message":
-        return ServerMessage(request_id, mapping(request, "message"))
+        return ce.ServerMessage(request_id, mapping(request, "message"))
     if subtype == "hook_callback":
         return _hook_callback(request_id, mapping(request, "input"))
-    return ControlRequest(
+    return ce.ControlRequest(
         request_id=request_id,
         subtype=subtype,
         tool=string(request, "tool_name"),
@@ -209,8 +139,8 @@ def _control_request(raw: dict[str, Any]) -> Event:
     )
 
 
-def _hook_callback(request_id: str, told: dict[str, Any]) -> Event:
-    return HookCallback(
+def _hook_callback(request_id: str, told: dict[str, Any]) -> ce.Event:
+    return ce.HookCallback(
         request_id=request_id,
         event=string(told, "hook_event_name"),
         tool=string(told, "tool_name"),
@@ -220,11 +150,11 @@ def _hook_callback(request_id: str, told: dict[str, Any]) -> Event:
     )
 
 
-def _control_response(raw: dict[str, Any]) -> Event:
+def _control_response(raw: dict[str, Any]) -> ce.Event:
     response = mapping(raw, "response")
     failed = string(response, "subtype") == "error"
     found = mapping(response, "response")
-    return ControlResponse(
+    return ce.ControlResponse(
         string(response, "request_id"),
         string(response, "error", "unknown error") if failed else None,
         strings(found, "cancelled"),
@@ -232,8 +162,8 @@ def _control_response(raw: dict[str, Any]) -> Event:
     )
 
 
-def _api_retry(raw: dict[str, Any]) -> Event:
-    return ApiRetry(
+def _api_retry(raw: dict[str, Any]) -> ce.Event:
+    return ce.ApiRetry(
         integer(raw, "attempt") or 0,
         integer(raw, "max_retries") or 0,
         integer(raw, "retry_delay_ms") or 0,
@@ -242,10 +172,10 @@ def _api_retry(raw: dict[str, Any]) -> Event:
     )
 
 
-def _background_tasks(raw: dict[str, Any]) -> Event:
-    return BackgroundTasks(
+def _background_tasks(raw: dict[str, Any]) -> ce.Event:
+    return ce.BackgroundTasks(
         tuple(
-            BackgroundTask(
+            ce.BackgroundTask(
                 string(task, "task_id"), string(task, "task_type"), string(task, "description")
             )
             for task in objects(raw, "tasks")
@@ -253,19 +183,19 @@ def _background_tasks(raw: dict[str, Any]) -> Event:
     )
 
 
-def _rate_limit(raw: dict[str, Any]) -> Event:
+def _rate_limit(raw: dict[str, Any]) -> ce.Event:
     info = mapping(raw, "rate_limit_info")
-    return RateLimit(
+    return ce.RateLimit(
         string(info, "status"), integer(info, "resetsAt"), optional(info, "rateLimitType")
     )
 
 
-def _stream_event(raw: dict[str, Any]) -> Event | None:
+def _stream_event(raw: dict[str, Any]) -> ce.Event | None:
     event = mapping(raw, "event")
     delta = mapping(event, "delta")
     block = mapping(event, "content_block")
     if block.get("type") == "tool_use" or delta.get("type") == "input_json_delta":
-        return ToolWriting(
+        return ce.ToolWriting(
             message_id=string(raw, "api_message_id"),
             name=string(block, "name"),
             delta=string(delta, "partial_json"),
@@ -279,7 +209,7 @@ def _stream_event(raw: dict[str, Any]) -> Event | None:
             kind = "thinking"
         case _:
             return None
-    return StreamDelta(
+    return ce.StreamDelta(
         message_id=string(raw, "api_message_id"),
         index=integer(event, "index") or 0,
         kind=kind,
@@ -288,20 +218,22 @@ def _stream_event(raw: dict[str, Any]) -> Event | None:
     )
 
 
-_READERS: dict[str, Callable[[dict[str, Any]], Event | None]] = {
+_READERS: dict[str, Callable[[dict[str, Any]], ce.Event | None]] = {
     "system/init": _init,
     "assistant": _assistant,
     "user": _user,
     "result": _result,
     "control_request": _control_request,
-    "control_cancel_request": lambda raw: ControlCancel(string(raw, "request_id")),
+    "control_cancel_request": lambda raw: ce.ControlCancel(string(raw, "request_id")),
     "control_response": _control_response,
-    "command_lifecycle": lambda raw: Lifecycle(string(raw, "command_uuid"), string(raw, "state")),
-    "system/session_state_changed": lambda raw: StateChanged(string(raw, "state")),
+    "command_lifecycle": lambda raw: ce.Lifecycle(
+        string(raw, "command_uuid"), string(raw, "state")
+    ),
+    "system/session_state_changed": lambda raw: ce.StateChanged(string(raw, "state")),
     "system/api_retry": _api_retry,
     "system/background_tasks_changed": _background_tasks,
     "rate_limit_event": _rate_limit,
-    "system/informational": lambda raw: Informational(
+    "system/informational": lambda raw: ce.Informational(
         string(raw, "content"), raw.get("prevent_continuation") is True
     ),
     "stream_event": _stream_event,

@@ -16,7 +16,7 @@ import msgspec
 
 from podiumd.formats.claude_content import blocks_of, blocks_of_record
 from podiumd.formats.claude_events import SYNTHETIC_MODEL
-from podiumd.formats.claude_json import integer, mapping, optional, read_object, string
+from podiumd.formats.json_fields import integer, mapping, optional, read_object, string
 from podiumd.formats.message import Block, Image, Message, Role, Text, ToolResult, text_of
 
 NAME_LIMIT: Final = 200

@@ -14,12 +14,11 @@ from typing import Any, Final
 
 import msgspec
 
-from podiumd.formats.claude_json import mapping, objects, read_object, string, strings
-from podiumd.formats.json_lines import Lines, Reader, fold_times, fold_words
+from podiumd.formats.json_fields import mapping, objects, read_object, string, strings
+from podiumd.formats.json_lines import Conversation, Reader, StampedRecord
 from podiumd.formats.message import (
     Block,
     Image,
-    Message,
     Role,
     Text,
     Thinking,
@@ -31,13 +30,7 @@ from podiumd.formats.message import (
     text_of,
     tool_result,
 )
-from podiumd.formats.session import (
-    Cursor,
-    Entry,
-    Summary,
-    identity_of_line,
-    uuid_of,
-)
+from podiumd.formats.session import Summary
 
 _ROLES: Final[dict[str, Role]] = {
     "function_call": "assistant",
@@ -64,8 +57,7 @@ class _Payload(msgspec.Struct, gc=False):
     agent_nickname: str | None = None
 
 
-class _Record(msgspec.Struct, gc=False):
-    timestamp: str = ""
+class _Record(StampedRecord, gc=False):
     type: str = ""
     payload: _Payload | None = None
 
@@ -73,9 +65,9 @@ class _Record(msgspec.Struct, gc=False):
 _RECORDS: Final = Reader(_Record)
 
 
-def _role(record: _Record | None, line: bytes) -> Role | None:
-    """Return whose message a record is, ``None`` if it is none: the one place that decides."""
-    if record is None or record.type != "response_item" or record.payload is None:
+def _role(record: _Record, line: bytes) -> Role | None:
+    """Return whose message a record is; instructions, surroundings and events are none."""
+    if record.type != "response_item" or record.payload is None:
         return None
     kind = record.payload.type
     if kind == "message":
@@ -91,15 +83,9 @@ def _role(record: _Record | None, line: bytes) -> Role | None:
 def is_persons(line: bytes) -> bool:
     """Return whether a line is a message of a person to the agent, and no result of a tool."""
     record = _RECORDS.read(line)
-    payload = None if record is None else record.payload
-    return payload is not None and payload.type == "message" and _role(record, line) == "user"
-
-
-def _entitle(summary: Summary, payload: _Payload) -> None:
-    """Name the thread of a sub-agent, which is a session file as any other."""
-    if payload.parent_thread_id:
-        name = payload.agent_nickname or payload.parent_thread_id
-        summary.entitle(f"sub-agent {name}", 0)
+    if record is None or record.payload is None or record.payload.type != "message":
+        return False
+    return _role(record, line) == "user"
 
 
 def _payload(line: bytes) -> dict[str, Any]:
@@ -183,69 +169,40 @@ def _result(call_id: str, output: object) -> ToolResult:
     return tool_result(call_id, text, is_error=failed)
 
 
-def _typed(line: bytes) -> str:
-    """Return a person's first words to the agent in a message of role user."""
-    texts = (block.text for block in _blocks(_payload(line)) if isinstance(block, Text))
-    return next((text for text in texts if text.strip()), "")
-
-
-def _words(line: bytes) -> str:
-    return text_of(_blocks(_payload(line)))
-
-
-class CodexSession:
+class CodexSession(Conversation[_Record]):
     """Codex's format, as a ``SessionFormat``."""
 
     agent: Final = "codex"
     layout: Final = "days"
 
-    def fold(self, summary: Summary, chunk: bytes) -> None:
-        """Bring a summary forward; only a sub-agent's rollout has a title, its name."""
-        lines = Lines(chunk)
-        records = _RECORDS.read_all(lines)
-        fold_times(summary, records)
-        messages: list[int] = []
-        asked: list[int] = []
-        for at, record in enumerate(records):
-            line = lines[at]
-            if record is None:
-                summary.bad_lines += bool(line.strip())
-            elif (role := _role(record, line)) is not None:
-                messages.append(at)
-                if role == "user":
-                    asked.append(at)
-            elif record.type in _NAME_DIRECTORY and record.payload is not None:
-                summary.cwd = summary.cwd or record.payload.cwd
-                _entitle(summary, record.payload)
-        summary.lines += len(lines)
-        summary.messages += len(messages)
-        typed = (_typed(lines[at]) for at in asked)
-        words = (_words(lines[at]) for at in reversed(messages))
-        fold_words(summary, typed, words)
+    def __init__(self) -> None:
+        super().__init__(_RECORDS)
 
-    def entries(self, cursor: Cursor, chunk: bytes, base: int = 0) -> list[Entry]:
-        """Return the messages' places; without a tree nothing forks, and nothing is remembered."""
-        lines = Lines(chunk)
-        found: list[Entry] = []
-        for at, record in enumerate(_RECORDS.read_all(lines)):
-            line = lines[at]
-            role = _role(record, line)
-            if role is not None:
-                start = base + lines.bounds[at]
-                found.append(Entry(start, len(line), identity_of_line(line), role))
-        return found
+    def role(self, record: _Record, line: bytes) -> Role | None:
+        """Return whose message a record is."""
+        return _role(record, line)
 
-    def message(self, line: bytes) -> Message | None:
-        """Return a line's message; instructions, surroundings and events are none."""
-        record = _RECORDS.read(line)
-        role = _role(record, line)
-        if record is None or role is None:
-            return None
-        blocks = _blocks(_payload(line))
-        return Message(
-            uuid=uuid_of(identity_of_line(line)),
-            role=role,
-            text=text_of(blocks),
-            timestamp=record.timestamp,
-            blocks=blocks,
-        )
+    def note(self, summary: Summary, record: _Record) -> None:
+        """Note the directory of the session, or of a turn of it; a sub-agent's name is a title.
+
+        Its thread is a session file as any other.
+        """
+        payload = record.payload
+        if record.type in _NAME_DIRECTORY and payload is not None:
+            summary.cwd = summary.cwd or payload.cwd
+            if payload.parent_thread_id:
+                name = payload.agent_nickname or payload.parent_thread_id
+                summary.entitle(f"sub-agent {name}", 0)
+
+    def asked(self, record: _Record, line: bytes) -> str:
+        """Return a person's first words."""
+        texts = (block.text for block in self.blocks(record, line) if isinstance(block, Text))
+        return next((text for text in texts if text.strip()), "")
+
+    def words(self, record: _Record, line: bytes) -> str:
+        """Return the words of a message."""
+        return text_of(self.blocks(record, line))
+
+    def blocks(self, record: _Record, line: bytes) -> tuple[Block, ...]:
+        """Return all that a message holds."""
+        return _blocks(_payload(line))

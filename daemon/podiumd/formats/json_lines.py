@@ -2,21 +2,42 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from typing import Any, Generic, Protocol, TypeVar
 
 import msgspec
 
-from podiumd.formats.claude_json import read_object
+from podiumd.formats.json_fields import read_object
+from podiumd.formats.message import Block, Message, Role, text_of
 from podiumd.formats.session import (
     PREVIEW_LIMIT,
     PROMPT_LIMIT,
+    Cursor,
+    Entry,
     Summary,
+    identity_of,
+    identity_of_line,
     milliseconds,
     one_line,
+    uuid_of,
 )
 
+
+class Stamped(Protocol):
+    """The field that is read of every record, of any agent."""
+
+    timestamp: str
+
+
+class StampedRecord(msgspec.Struct, gc=False):
+    """A record of which its time is read."""
+
+    timestamp: str = ""
+
+
 Shape = TypeVar("Shape", bound=msgspec.Struct)
+Record = TypeVar("Record", bound=StampedRecord)
 _OPEN, _CLOSE = b"{}"
 
 
@@ -94,12 +115,6 @@ class Reader(Generic[Shape]):
         return True
 
 
-class Stamped(Protocol):
-    """The field that is read of every record, of any agent."""
-
-    timestamp: str
-
-
 def fold_times(summary: Summary, heads: Sequence[Stamped | None]) -> None:
     """Note the first and the last valid time, in the order of the file."""
     summary.first_at = summary.first_at or _first_valid(heads)
@@ -125,3 +140,83 @@ def _first_words(texts: Iterable[str], limit: int) -> str:
     """Return the first text that is not blank, on one line and cut to ``limit``."""
     found = (one_line(text, limit) for text in texts if text)  # most rows have no words at all
     return next(filter(None, found), "")
+
+
+class Conversation(ABC, Generic[Record]):
+    """A ``SessionFormat`` of files without a tree: one conversation, in the order of the file.
+
+    So nothing forks, and nothing is remembered from chunk to chunk.
+    """
+
+    def __init__(self, records: Reader[Record]) -> None:
+        self._records = records
+
+    @abstractmethod
+    def role(self, record: Record, line: bytes) -> Role | None:
+        """Return whose message a record is, ``None`` if it is none: the one place that decides."""
+
+    @abstractmethod
+    def note(self, summary: Summary, record: Record) -> None:
+        """Note what a record says of its session: the first directory that is named, a title."""
+
+    @abstractmethod
+    def asked(self, record: Record, line: bytes) -> str:
+        """Return a person's words to the agent in a message of role user, if it has any."""
+
+    @abstractmethod
+    def words(self, record: Record, line: bytes) -> str:
+        """Return the words of a message for people."""
+
+    @abstractmethod
+    def blocks(self, record: Record, line: bytes) -> tuple[Block, ...]:
+        """Return all that a message holds."""
+
+    def uuid(self, record: Record) -> str:
+        """Return the record's own uuid, if it has one."""
+        return ""
+
+    def fold(self, summary: Summary, chunk: bytes) -> None:
+        """Bring a summary forward."""
+        lines = Lines(chunk)
+        records = self._records.read_all(lines)
+        fold_times(summary, records)
+        messages: list[tuple[Record, int, Role]] = []
+        for at, record in enumerate(records):
+            if record is None:
+                summary.bad_lines += bool(lines[at].strip())
+                continue
+            self.note(summary, record)
+            if (role := self.role(record, lines[at])) is not None:
+                messages.append((record, at, role))
+        summary.lines += len(lines)
+        summary.messages += len(messages)
+        asked = (self.asked(one, lines[at]) for one, at, role in messages if role == "user")
+        fold_words(summary, asked, (self.words(one, lines[at]) for one, at, _ in messages[::-1]))
+
+    def entries(self, cursor: Cursor, chunk: bytes, base: int = 0) -> list[Entry]:
+        """Return the messages' places."""
+        lines = Lines(chunk)
+        found: list[Entry] = []
+        for at, record in enumerate(self._records.read_all(lines)):
+            line = lines[at]
+            role = None if record is None else self.role(record, line)
+            if record is not None and role is not None:
+                uuid = self.uuid(record)
+                identity = identity_of(uuid) if uuid else identity_of_line(line)
+                found.append(Entry(base + lines.bounds[at], len(line), identity, role))
+        return found
+
+    def message(self, line: bytes) -> Message | None:
+        """Return a line's message."""
+        record = self._records.read(line)
+        role = None if record is None else self.role(record, line)
+        if record is None or role is None:
+            return None
+        blocks = self.blocks(record, line)
+        return Message(
+            uuid=self.uuid(record) or uuid_of(identity_of_line(line)),
+            role=role,
+            text=text_of(blocks),
+            timestamp=record.timestamp,
+            blocks=blocks,
+        )

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import msgspec
 
-from podiumd.formats.claude_json import integer, mapping, read_object, string, whole_text
+from podiumd.formats.json_fields import integer, mapping, read_object, string, whole_text
 
 Id = str | int
 """The id of a request. The two sides count apart: an id of ours and one of theirs may be equal."""

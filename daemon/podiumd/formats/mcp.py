@@ -16,7 +16,7 @@ import msgspec
 from podiumd import __version__
 from podiumd.core.prompts.tools import ToolSpec
 from podiumd.core.recipe.served_tools import SERVER
-from podiumd.formats.claude_json import mapping, read_value
+from podiumd.formats.json_fields import mapping, read_value
 
 HANDSHAKES: Final = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 """The revisions that begin with ``initialize``, oldest first."""
@@ -131,9 +131,10 @@ def receive(message: object, served: Sequence[ToolSpec]) -> Json | Call | None:
     params = message.get("params", {})
     if not isinstance(params, dict):
         return error(request_id, INVALID_PARAMS, "Invalid params: 'params' is not an object")
-    if method != "initialize" and _VERSION_KEY in mapping(params, "_meta"):
-        return _modern(request_id, method, params, served)
-    return _handshaken(request_id, method, params, served)
+    meta = mapping(params, "_meta")
+    modern = method != "initialize" and _VERSION_KEY in meta
+    fault = _version_fault(request_id, meta) if modern else None
+    return fault or _answered(request_id, method, params, served, modern=modern)
 
 
 def result(call: Call, text: str, success: bool) -> Json:
@@ -149,26 +150,8 @@ def error(request_id: RequestId | None, code: int, message: str, data: Any = Non
     return {"jsonrpc": "2.0", "id": request_id, "error": fault}
 
 
-def _handshaken(
-    request_id: RequestId, method: str, params: Json, served: Sequence[ToolSpec]
-) -> Json | Call:
-    match method:
-        case "initialize":
-            return _initialize(request_id, params)
-        case "ping":
-            return _reply(request_id, {})
-        case "tools/list":
-            return _list(request_id, params, served, modern=False)
-        case "tools/call":
-            return _call(request_id, params, served, modern=False)
-        case _:
-            return _unknown(request_id, method)
-
-
-def _modern(
-    request_id: RequestId, method: str, params: Json, served: Sequence[ToolSpec]
-) -> Json | Call:
-    meta = mapping(params, "_meta")
+def _version_fault(request_id: RequestId, meta: Json) -> Json | None:
+    """Return the reply to a request whose ``_meta`` names no revision that is served, if so."""
     version = meta[_VERSION_KEY]
     if not isinstance(version, str):
         words = f"Invalid params: '{_VERSION_KEY}' is not a string"
@@ -180,8 +163,18 @@ def _modern(
         known = {"supported": [*MODERN, *reversed(HANDSHAKES)], "requested": version}
         words = f"Unsupported protocol version: spoken are {', '.join(known['supported'])}"
         return error(request_id, UNSUPPORTED_VERSION, words, known)
+    return None
+
+
+def _answered(
+    request_id: RequestId, method: str, params: Json, served: Sequence[ToolSpec], *, modern: bool
+) -> Json | Call:
     match method:
-        case "server/discover":
+        case "initialize":
+            return _initialize(request_id, params)
+        case "ping" if not modern:
+            return _reply(request_id, {})
+        case "server/discover" if modern:
             found = {
                 "supportedVersions": list(MODERN),
                 "capabilities": _CAPABILITIES,
@@ -190,11 +183,11 @@ def _modern(
             }
             return _reply(request_id, found, modern=True)
         case "tools/list":
-            return _list(request_id, params, served, modern=True)
+            return _list(request_id, params, served, modern=modern)
         case "tools/call":
-            return _call(request_id, params, served, modern=True)
+            return _call(request_id, params, served, modern=modern)
         case _:
-            return _unknown(request_id, method)
+            return error(request_id, METHOD_NOT_FOUND, f"Method not found: '{method[:100]}'")
 
 
 def _initialize(request_id: RequestId, params: Json) -> Json:
@@ -255,10 +248,6 @@ def _not_served(name: str, served: Iterable[ToolSpec]) -> str:
 def _told(request_id: RequestId, modern: bool, text: str, success: bool) -> Json:
     said = {"content": [{"type": "text", "text": text}], "isError": not success}
     return _reply(request_id, said, modern=modern)
-
-
-def _unknown(request_id: RequestId, method: str) -> Json:
-    return error(request_id, METHOD_NOT_FOUND, f"Method not found: '{method[:100]}'")
 
 
 def _reply(request_id: RequestId, found: Json, *, modern: bool = False) -> Json:

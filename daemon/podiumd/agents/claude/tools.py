@@ -30,8 +30,8 @@ from podiumd.formats.claude_events import (
     ServerMessage,
     UserMessage,
 )
-from podiumd.formats.claude_json import mapping, string
 from podiumd.formats.claude_turn import STRUCTURED_OUTPUT
+from podiumd.formats.json_fields import mapping, string
 
 ARGUMENTS_BYTES: Final = 1 << 20
 """A call whose line is longer than this is refused, unread."""

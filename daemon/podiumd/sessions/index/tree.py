@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final, Literal
 
 import msgspec
 
-from podiumd.formats.claude_json import read_object, string
+from podiumd.formats.json_fields import read_object, string
 from podiumd.formats.session import Layout
 from podiumd.formats.session_formats import FORMATS
 from podiumd.tools.files import walk as trees

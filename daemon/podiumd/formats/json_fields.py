@@ -1,4 +1,4 @@
-"""Reading a line of Claude Code's JSON without ever raising, and picking typed fields from it."""
+"""Read a line of an agent's JSON without ever raising, and pick typed fields from it."""
 
 from __future__ import annotations
 
