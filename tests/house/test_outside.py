@@ -18,7 +18,6 @@ LIBRARIES = {
 CALLS = {"create_connection", "open_tcp_stream", "open_ssl_over_tcp_stream"}
 # File -> what it connects to. An entry that is no longer needed fails too.
 MAY_CONNECT = {
-    "daemon/podiumd/agents/native/model/body.py": "the model's server",
     "daemon/podiumd/agents/native/model/http.py": "the model's server",
     "daemon/podiumd/agents/native/model/opening.py": "the model's server",
     "daemon/podiumd/doctor/provider.py": "the agents' providers, without a byte sent",

@@ -10,7 +10,8 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from podiumd.agents.native.driver import NativeDriver, Surroundings
+from podiumd.agents.native.assembling import Workshop
+from podiumd.agents.native.driver import NativeDriver
 from podiumd.agents.native.kind import SESSIONS, NativeSettings
 from podiumd.formats.message import Message
 from podiumd.formats.native_session import NativeSession
@@ -52,7 +53,12 @@ class NativeMachine(Machine):
             provider="scripted", model=str(self.script), **{**given, **settings}
         )
         self.drivers["native"] = NativeDriver(
-            Surroundings(lambda: self.settings, os.environ, self.state)
+            Workshop(
+                agent="native",
+                settings=lambda: self.settings,
+                environ=os.environ,
+                state=self.state,
+            )
         )
         self.replies(*MENDING)
 

@@ -10,7 +10,8 @@ from typing import Any
 
 import trio
 
-from podiumd.agents.native.driver import NativeDriver, Surroundings
+from podiumd.agents.native.assembling import Workshop
+from podiumd.agents.native.driver import NativeDriver
 from podiumd.agents.native.kind import NativeSettings
 from podiumd.core.prompts.tools import ToolSpec
 from podiumd.core.run import commands as c
@@ -74,7 +75,14 @@ class Bench:
 
     @property
     def driver(self) -> NativeDriver:
-        return NativeDriver(Surroundings(lambda: self._settings, os.environ, self.rig.root))
+        return NativeDriver(
+            Workshop(
+                agent="native",
+                settings=lambda: self._settings,
+                environ=os.environ,
+                state=self.rig.root,
+            )
+        )
 
     def request(self, prompt: str = "go", **changes: Any) -> TurnRequest:
         """The one request of the turn; the next life of the daemon makes the same."""

@@ -63,6 +63,6 @@ async def opened(
     )
     given = keys if environ is None else environ
     async with open_model(
-        chosen, given, tell=told, policy=policy, timing=timing, transport=transport
+        chosen, given, tell=told, agent="native", policy=policy, timing=timing, transport=transport
     ) as model:
         yield model

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 import trio
 
-from podiumd.agents.native.driver import NativeDriver, Surroundings
+from podiumd.agents.native.assembling import Workshop
+from podiumd.agents.native.driver import NativeDriver
 from podiumd.agents.native.kind import SESSIONS, NativeSettings
 from podiumd.agents.native.model.base import ModelError, ModelReply
 from podiumd.agents.native.model.scripted import ScriptedModel
@@ -34,7 +35,8 @@ ID = "ABCDEF01-2345-4789-8ABC-DEF012345678"
 
 @pytest.fixture
 def driver(tmp_path: Path) -> NativeDriver:
-    return NativeDriver(Surroundings(NativeSettings, {}, tmp_path))
+    shop = Workshop(agent="native", settings=NativeSettings, environ={}, state=tmp_path)
+    return NativeDriver(shop)
 
 
 def cut_off(name: str, *changes: lf.FileChange) -> ls.LoopState:

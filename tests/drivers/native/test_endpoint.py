@@ -16,12 +16,17 @@ from podiumd.agents.native.kind import NativeSettings
 from podiumd.agents.native.model import opening
 from podiumd.agents.native.model.anthropic import DEFAULT_MODEL
 from podiumd.agents.native.model.base import ModelError, Usage
-from podiumd.agents.native.model.endpoint import Endpoint, find_endpoint, problem
+from podiumd.agents.native.model.endpoint import Endpoint
+from podiumd.agents.native.model.endpoint import find_endpoint as find_endpoint_of
+from podiumd.agents.native.model.endpoint import problem as problem_of
 from podiumd.agents.native.model.opening import open_model
 from podiumd.agents.native.model.prices import cost_usd, known
 from tests.drivers.native.models import AT_ONCE, HI, KEY, Told, opened
 from tests.fakes.model_server import ModelServer
 from tests.patience import HANG_SECONDS
+
+find_endpoint = partial(find_endpoint_of, agent="native")
+problem = partial(problem_of, agent="native")
 
 KEYS = {"ANTHROPIC_API_KEY": "a-key", "OPENAI_API_KEY": "o-key"}
 
@@ -65,7 +70,7 @@ def test_the_setting_wins_over_the_environment(provider: Any) -> None:
     ],
 )
 def test_urls_are_taken_as_people_copy_them(given: str, url: str, versioned: bool) -> None:
-    found = Endpoint(given, own=False)
+    found = Endpoint(given, own=False, agent="native")
 
     assert (found.url, found.versioned) == (url, versioned)
 
@@ -82,7 +87,7 @@ def test_urls_are_taken_as_people_copy_them(given: str, url: str, versioned: boo
     ],
 )
 def test_this_machine_is_known(url: str, here: bool) -> None:
-    assert Endpoint(url, own=False).loopback is here
+    assert Endpoint(url, own=False, agent="native").loopback is here
 
 
 def test_a_missing_key_is_told_with_what_to_set() -> None:
@@ -127,6 +132,7 @@ def test_what_stands_in_the_way_is_told_beforehand() -> None:
     assert problem(settings("openai", base_url="http://h"), {}) is None
     assert "no key for the model" in str(problem(settings(), {}))
     assert "set model in [agents.native]" in str(problem(settings("openai"), KEYS))
+    assert "set model in [agents.other]" in str(problem_of(settings("openai"), KEYS, "other"))
     assert problem(settings("openai", model="gpt-5"), KEYS) is None
 
 
@@ -260,14 +266,14 @@ async def test_openais_own_server_needs_the_name_of_a_model() -> None:
     settings = NativeSettings(provider="openai")
 
     with pytest.raises(ModelError, match="set model in"):
-        async with open_model(settings, {"OPENAI_API_KEY": KEY}, tell=Told()):
+        async with open_model(settings, {"OPENAI_API_KEY": KEY}, tell=Told(), agent="native"):
             raise AssertionError("not opened")
 
 
 async def test_openais_own_server_is_not_asked_for_what_is_known() -> None:
     settings = NativeSettings(provider="openai", model="gpt-4o")
 
-    async with open_model(settings, {"OPENAI_API_KEY": KEY}, tell=Told()) as model:
+    async with open_model(settings, {"OPENAI_API_KEY": KEY}, tell=Told(), agent="native") as model:
         assert (model.name, model.window, model.reply_tokens) == ("gpt-4o", 128_000, 16_384)
 
 
@@ -315,7 +321,7 @@ async def test_a_step_may_choose_its_own_model() -> None:
     settings = NativeSettings(model="claude-opus-4-5")
 
     async with open_model(
-        settings, {"ANTHROPIC_API_KEY": KEY}, tell=Told(), model="claude-haiku-4-5"
+        settings, {"ANTHROPIC_API_KEY": KEY}, tell=Told(), agent="native", model="claude-haiku-4-5"
     ) as model:
         assert (model.name, model.window, model.reply_tokens) == (
             "claude-haiku-4-5",

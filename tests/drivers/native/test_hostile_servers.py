@@ -17,7 +17,7 @@ import pytest
 import trio
 from trio.testing import MockClock
 
-from podiumd.agents.native.model import body as http_body
+from podiumd.agents.native.model import http as http_body
 from podiumd.agents.native.model.base import ModelError, ModelReply
 from podiumd.agents.native.model.reply_reader import LONGEST_TEXT
 from podiumd.agents.native.model.retry import RetryPolicy

@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 from podiumd.agents.native.model import sse
 from podiumd.agents.native.model.base import ModelError, Usage
 from podiumd.agents.native.model.endpoint import Endpoint
-from podiumd.agents.native.model.openai import OpenAIReader
-from podiumd.agents.native.model.reasoning import ThoughtFilter
+from podiumd.agents.native.model.openai import OpenAIReader, ThoughtFilter
 from podiumd.agents.native.model.sse import EventParser, ServerEvent, StreamError
 from podiumd.core.reply.model_message import Message
 from tests.drivers.native.models import HI, Told, opened
@@ -118,7 +117,7 @@ async def test_nothing_bounds_a_reply_unless_it_is_asked_for() -> None:
 
 @pytest.fixture
 def reader() -> OpenAIReader:
-    return OpenAIReader(Endpoint(URL, own=False), "m")
+    return OpenAIReader(Endpoint(URL, own=False, agent="native"), "m")
 
 
 def chunk(**choice: Any) -> ServerEvent:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncIterator, Iterable
+from functools import partial
 from itertools import repeat
 from typing import Any
 
@@ -228,8 +229,15 @@ def test_no_wait_leads_beyond_the_bounds(
 
 KEY = "sk-ant-0123456789abcdef"
 
+endpoint = partial(Endpoint, agent="native")
+
 HERE = Endpoint(
-    "http://h:1/v1", own=False, key=KEY, key_name="MINE", url_name="base_url in [agents.native]"
+    "http://h:1/v1",
+    own=False,
+    agent="native",
+    key=KEY,
+    key_name="MINE",
+    url_name="base_url in [agents.native]",
 )
 
 
@@ -293,7 +301,7 @@ def test_a_path_that_is_not_there_names_the_setting() -> None:
     assert str(judged(404, b"nothing at /v2/models")).startswith(wrong)
     assert str(judged(404, b"Invalid URL (POST /v2/model)")).startswith(wrong)
     # Of a provider's own address no setting is at fault.
-    own = refused(Endpoint("https://h/v1", own=True, url_name="URL"), "m", 404, {}, b"")
+    own = refused(endpoint("https://h/v1", own=True, url_name="URL"), "m", 404, {}, b"")
     assert str(own).startswith("there is no such API at https://h/v1 (404)")
 
 

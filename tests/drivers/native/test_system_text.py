@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from functools import partial
 from pathlib import Path
 from typing import Any, get_args
 
@@ -12,14 +13,13 @@ import pytest
 import trio
 from trio.testing import MockClock
 
-from podiumd.agents.native.context import next_request
 from podiumd.agents.native.kind import NativeSettings
+from podiumd.agents.native.model import opening
 from podiumd.agents.native.model.base import ModelError
-from podiumd.agents.native.model.opening import open_model
 from podiumd.agents.native.model.scripted import ScriptedModel, ScriptedReply
+from podiumd.agents.native.request import Asking
 from podiumd.agents.native.system_text import Offered, system_text
 from podiumd.core.decide.policy import Mode
-from podiumd.core.prompts.kept_texts import KeptTexts
 from podiumd.core.reply.action_args import TYPES, checked
 from podiumd.core.reply.actions import NAMES, Action, parse_reply
 from podiumd.core.reply.model_message import Message
@@ -30,6 +30,8 @@ from podiumd.tools.agent.edit import do_plan, plan_patch, read_text
 from podiumd.tools.agent.workspace import Workspace
 from tests.core.rounds import turn
 from tests.drivers.native.models import HI, Told
+
+open_model = partial(opening.open_model, agent="native")
 
 ALL = tuple(Offered(name) for name in NAMES)
 
@@ -164,9 +166,6 @@ def test_in_a_phase_without_tools_of_its_own_nothing_is_said_of_code() -> None:
 # -- the next request, put together with the files as they are now ---------------------------
 
 
-ROOM = 1_000_000
-
-
 @pytest.fixture
 def workspace(tmp_path: Path) -> Workspace:
     (tmp_path / "a.py").write_text("one\ntwo\nthree\n")
@@ -191,9 +190,8 @@ def patching(workspace: Workspace, path: str) -> ActionState:
 
 
 async def last(workspace: Workspace, loop: LoopState) -> str:
-    composed = await next_request(
-        workspace, goal="Fix it.", loop=loop, room=ROOM, texts=KeptTexts()
-    )
+    asking = Asking(workspace, "Fix it.", (), "", agent="native", blind=True)
+    composed = await asking.compose(ScriptedModel([], Told()), loop)
     assert composed.messages[0].text.startswith("Fix it.")
     return "\n".join(message.text for message in composed.messages[1:])
 

@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from podiumd.agents.native.history import past_turns
-from podiumd.agents.native.session_rows import INTERRUPTED, TurnRows
+from podiumd.agents.native.session_rows import INTERRUPTED, TurnRows, past_turns
 from podiumd.agents.native.transcript import Row, RowAction, RowResult, SessionFile, read_rows
 from podiumd.core.prompts.context_window import PastTurn
 from podiumd.core.reply.actions import Action

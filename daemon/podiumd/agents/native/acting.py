@@ -58,14 +58,14 @@ class Acting:
     def __init__(
         self,
         journal: TurnJournal,
-        people: UserChannel,
+        channel: UserChannel,
         toolbox: Toolbox,
         workspace: Workspace,
         rules: Rules,
         warning: str = "",
     ) -> None:
         self._journal = journal
-        self._people = people
+        self._channel = channel
         self._toolbox = toolbox
         self._workspace = workspace
         self._rules = rules
@@ -87,7 +87,7 @@ class Acting:
         if begun is not None and await self._settled(index, state, begun):
             return
         plan = await self._toolbox.plan(state.action)
-        await self._people.show("tool", describe(state.action, plan))
+        await self._channel.show("tool", describe(state.action, plan))
         if isinstance(plan, lf.Result):
             await self._over(index, plan)
         elif self._was_allowed(begun, plan) or await self._allowed(index, state.action, plan):
@@ -96,10 +96,10 @@ class Acting:
     async def _call(self, index: int, action: Action) -> None:
         """Have one of Podium's own tools used. After a crash it is called once more, under the
         same name: what is stored of it by then is its answer."""
-        await self._people.show("tool", describe(action))
+        await self._channel.show("tool", describe(action))
         failpoint("tool.before-call")
         call = ToolCalled(self._use(index), action.name, action.args)
-        reply = await self._people.call(call)
+        reply = await self._channel.call(call)
         failpoint("tool.after-answer")
         result = lf.Result(action=action.name, success=reply.success, message=reply.text)
         await self._over(index, result)
@@ -124,18 +124,18 @@ class Acting:
             await self._over(index, _failed(plan.action, verdict.reason), alone=True)
             return False
         use = self._use(index)
-        refusal = await self._people.hook(use, "before-tool", action.name, action.args)
+        refusal = await self._channel.hook(use, "before-tool", action.name, action.args)
         if refusal is not None:
             await self._over(index, _failed(plan.action, REFUSED_BY_HOOK.format(refusal)))
             return False
         if plan.command is not None:
             untold, self._untold = self._untold, ""
-            await self._people.show("status", untold)
+            await self._channel.show("status", untold)
         if isinstance(verdict, policy.Allow):
             return True
         if plan.risk == "write" and not plan.changes:  # the file is like that already
             return True
-        decision = await self._people.ask(use, plan.action, shown_input(plan), plan.preview)
+        decision = await self._channel.ask(use, plan.action, shown_input(plan), plan.preview)
         if decision.behavior == "allow":
             if decision.rule:
                 self._rules.always(decision.rule)
@@ -147,7 +147,7 @@ class Acting:
         if plan.risk != "read":
             await self._journal.record(lc.PlanAction(index=index, changes=plan.changes))
         streamed = plan.command is not None
-        done = await plan.perform(self._people.stream if streamed else None)
+        done = await plan.perform(self._channel.stream if streamed else None)
         failpoint("action.after-do")
         try:
             result = await self._looked_at(index, action, done.result)
@@ -164,7 +164,7 @@ class Acting:
     async def _looked_at(self, index: int, action: Action, result: lf.Result) -> lf.Result:
         """Add to the result of an action the objection of a hook after it."""
         output = outcome(result, output=True)
-        objection = await self._people.hook(
+        objection = await self._channel.hook(
             self._use(index), "after-tool", action.name, action.args, output
         )
         if objection is None:
@@ -184,7 +184,7 @@ class Acting:
         """Store an end, and show it; ``shown``: but for the output, which people have seen."""
         over = lc.ReportActionEnd(index=index, result=result, changes=changes, alone=alone)
         await self._journal.record(over)
-        await self._people.show("tool_result", outcome(result, output=not shown))
+        await self._channel.show("tool_result", outcome(result, output=not shown))
 
     # -- after a crash -----------------------------------------------------------------------------
 
@@ -194,7 +194,7 @@ class Acting:
         if not begun.changes:
             if name != "run_command":
                 return False
-            await self._people.show("tool", describe(state.action))
+            await self._channel.show("tool", describe(state.action))
             await self._over(index, _failed(name, UNKNOWN))
             return True
         (change,) = begun.changes
@@ -240,7 +240,7 @@ class Acting:
         asked = {"questions": [{"question": text, "options": options}], "path": change.path}
         plan = await self._toolbox.plan(state.action)
         preview = plan.message if isinstance(plan, lf.Result) else plan.preview
-        decision = await self._people.ask(
+        decision = await self._channel.ask(
             self._use(index), state.action.name, asked, preview, asks_person=True
         )
         answers = (decision.updated_input or {}).get("answers", {})

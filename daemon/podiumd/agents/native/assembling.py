@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import AbstractAsyncContextManager, suppress
+from contextlib import suppress
 from pathlib import Path
 from typing import Final, cast
 
@@ -12,12 +12,11 @@ import msgspec
 import trio
 
 from podiumd.agents.native.acting import Acting
-from podiumd.agents.native.history import past_turns
-from podiumd.agents.native.kind import NATIVE, NativeSettings
-from podiumd.agents.native.model.base import Model, Tell
+from podiumd.agents.native.kind import NativeSettings
 from podiumd.agents.native.model.opening import open_model
 from podiumd.agents.native.request import Asking
 from podiumd.agents.native.rules import Rules
+from podiumd.agents.native.session_rows import past_turns
 from podiumd.agents.native.system_text import Offered, system_text
 from podiumd.agents.native.transcript import SessionFile
 from podiumd.agents.native.user_channel import UserChannel
@@ -34,7 +33,7 @@ from podiumd.tools.git import queries as git
 from podiumd.tools.git.line_up import LineUp
 from podiumd.tools.git.queries import GitError
 from podiumd.tools.sandbox.boundary import RECORD, Placeholders
-from podiumd.tools.sandbox.sandbox import AS_ROOT, UNCONFINED, Probe, Sandbox
+from podiumd.tools.sandbox.sandbox import AS_ROOT, UNCONFINED, Policy, Probe, Sandbox
 
 ORIGINALS: Final = "originals"
 """Copies of files from before and after the turn changed them: a directory in the turn's own."""
@@ -42,26 +41,29 @@ ORIGINALS: Final = "originals"
 SCRATCH: Final = "scratch"
 
 
-class Workshop(msgspec.Struct, frozen=True):
-    """State that turns of the daemon share: settings in force, its environment, the sandbox.
+class Workshop(msgspec.Struct, frozen=True, kw_only=True):
+    """State that all turns of one native agent share.
 
-    ``closed`` are the daemon's own files and directories, which no agent may touch; ``committing``
-    is where turns of one repository wait for each other. ``agent`` is the name of their agent.
+    ``settings`` returns those in force; ``environ`` is the daemon's own environment, which has the
+    model's key; ``state`` its STATE directory. ``closed`` are further files and directories of the
+    daemon's own, which no agent may touch. ``committing`` is where turns of one repository wait for
+    each other.
     """
 
-    settings: NativeSettings
+    agent: str
+    settings: Callable[[], NativeSettings]
     environ: Mapping[str, str]
-    closed: tuple[Path, ...]
-    probe: Probe
-    committing: LineUp
-    placeholders: Placeholders
-    agent: str = NATIVE.name
+    state: Path
+    closed: tuple[Path, ...] = ()
+    probe: Probe = msgspec.field(default_factory=Probe)
+    committing: LineUp = msgspec.field(default_factory=LineUp)
+    placeholders: Placeholders = msgspec.field(default_factory=Placeholders)
 
 
 async def assemble(
     request: TurnRequest,
     journal: TurnJournal,
-    people: UserChannel,
+    channel: UserChannel,
     session: SessionFile,
     shop: Workshop,
 ) -> Work:
@@ -69,14 +71,16 @@ async def assemble(
 
     Raises ``Refused`` where the working directory is none to work in.
     """
-    settings = shop.settings
+    settings = shop.settings()
     # The runtime has checked the mode against those that the driver names.
     mode = cast("Mode", request.permission_mode or settings.mode)
     rules = Rules(mode, request.tools, request.allow)
-    context = await trio.to_thread.run_sync(_context, request, shop, rules.commands_unasked)
+    context = await trio.to_thread.run_sync(
+        _context, request, shop, settings, rules.commands_unasked
+    )
     toolbox = Toolbox(context)
     commits = settings.commit and request.commits
-    program, fault = await _sandbox(shop)
+    program, fault = await _sandbox(shop.probe, settings.sandbox)
     past = past_turns(session.rows, request.turn_id)
     offered = [tool for tool in toolbox.tools.values() if rules.offers(tool.name, tool.risk)]
     changing = any(tool.risk != "read" for tool in offered)
@@ -93,11 +97,11 @@ async def assemble(
     return Work(
         request,
         journal,
-        people,
+        channel,
         session,
         Acting(
             journal,
-            people,
+            channel,
             toolbox,
             context.workspace,
             rules,
@@ -112,32 +116,31 @@ async def assemble(
             agent=shop.agent,
         ),
         toolbox,
-        lf.LoopSettings(
-            max_iterations=settings.max_iterations,
-            tools=_known(toolbox, rules),
-            served=tuple(tool.name for tool in request.served),
-            commit=commits,
-            budget_usd=request.max_budget_usd,
-            since=since,
+        _loop_settings(request, settings, _known(toolbox, rules), since),
+        lambda tell: open_model(
+            settings, shop.environ, tell=tell, model=request.model, agent=shop.agent
         ),
-        _opening(shop, request.model),
     )
 
 
-async def _sandbox(shop: Workshop) -> tuple[str | None, str]:
+async def _sandbox(probe: Probe, policy: Policy) -> tuple[str | None, str]:
     """Find the sandbox's program, and why there is none where commands run without one then."""
-    if shop.settings.sandbox == "off":
+    if policy == "off":
         return None, ""
-    program, fault = await shop.probe.program()
-    return program, fault if shop.settings.sandbox == "auto" and program is None else ""
+    program, fault = await probe.program()
+    return program, fault if policy == "auto" and program is None else ""
 
 
-def _opening(
-    shop: Workshop, model: str | None
-) -> Callable[[Tell], AbstractAsyncContextManager[Model]]:
-    """Make what opens the model that the settings name, or ``model`` in its place."""
-    return lambda tell: open_model(
-        shop.settings, shop.environ, tell=tell, model=model, agent=shop.agent
+def _loop_settings(
+    request: TurnRequest, settings: NativeSettings, known: tuple[str, ...], since: str | None
+) -> lf.LoopSettings:
+    return lf.LoopSettings(
+        max_iterations=settings.max_iterations,
+        tools=known,
+        served=tuple(tool.name for tool in request.served),
+        commit=settings.commit and request.commits,
+        budget_usd=request.max_budget_usd,
+        since=since,
     )
 
 
@@ -167,18 +170,20 @@ def _warnings(fault: str, *, first: bool) -> list[str]:
     return [*unconfined, *([AS_ROOT] if first and os.geteuid() == 0 else [])]
 
 
-def _context(request: TurnRequest, shop: Workshop, unasked: bool) -> ToolContext:
+def _context(
+    request: TurnRequest, shop: Workshop, settings: NativeSettings, unasked: bool
+) -> ToolContext:
     """Build the context of the tools. Blocks on files. Raises ``Refused``."""
-    settings, directory = shop.settings, Path(request.directory)
+    directory, closed = Path(request.directory), (shop.state, *shop.closed)
     scratch = directory / SCRATCH
     scratch.mkdir(mode=0o700, exist_ok=True)
     return ToolContext(
-        workspace=Workspace(request.working_directory, closed=shop.closed),
+        workspace=Workspace(request.working_directory, closed=closed),
         originals=Originals(directory / ORIGINALS),
         sandbox=Sandbox(
             settings.sandbox,
             home=Path(shop.environ.get("HOME") or "/"),
-            closed=shop.closed,
+            closed=closed,
             environ=request.environment,
             probe=shop.probe,
             record=directory / RECORD,

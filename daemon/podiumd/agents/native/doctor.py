@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
 
 import trio
 
@@ -21,12 +20,12 @@ def examine(asked: Examined) -> Check:
     reason = problem(settings, asked.daemon_environ, asked.agent.name)
     if reason is not None and settings == NativeSettings():
         return ok(name, f"not set up, and nothing else needs it ({reason})")
-    if reason is not None and problem(settings, asked.environ) is None:
+    if reason is not None and problem(settings, asked.environ, asked.agent.name) is None:
         message = "its key is set here and not in the daemon's environment"
         return broken(name, message, f"{asked.anew} from this shell")
     if reason is not None:
         return broken(name, reason, "set what is missing; 'podium config show' tells what is set")
-    return _confined(asked, _model(settings, asked.daemon_environ), settings.sandbox)
+    return _confined(asked, _model(asked), settings.sandbox)
 
 
 def is_ready(asked: Examined) -> bool:
@@ -36,13 +35,13 @@ def is_ready(asked: Examined) -> bool:
 
 def at_hand(asked: Examined) -> bool:
     """Return whether a model can be asked, as far as settings and environment show."""
-    return problem(_settings(asked), asked.daemon_environ) is None
+    return problem(_settings(asked), asked.daemon_environ, asked.agent.name) is None
 
 
 def provider(asked: Examined) -> Provider | None:
     """Return where its model is."""
     settings, environ = _settings(asked), asked.daemon_environ
-    if settings.provider == "scripted" or problem(settings, environ) is not None:
+    if settings.provider == "scripted" or not at_hand(asked):
         return None
     endpoint = find_endpoint(settings.provider, settings, environ, asked.agent.name)
     return Provider(endpoint.url, endpoint.url_name, environ)
@@ -54,11 +53,12 @@ def _settings(asked: Examined) -> NativeSettings:
     return settings
 
 
-def _model(settings: NativeSettings, environ: Mapping[str, str]) -> str:
+def _model(asked: Examined) -> str:
     """Describe the model that is asked, where, and with which key."""
+    settings, environ = _settings(asked), asked.daemon_environ
     if settings.provider == "scripted":
         return f"replies of {settings.model}" if settings.model else "scripted replies, a demo"
-    endpoint = find_endpoint(settings.provider, settings, environ)
+    endpoint = find_endpoint(settings.provider, settings, environ, asked.agent.name)
     # Without a setting a server of OpenAI's kind is asked which one it has.
     default = DEFAULT_MODEL if settings.provider == "anthropic" else "the server's own model"
     where = f"of {settings.provider}" if endpoint.own else f"at {endpoint.host}"

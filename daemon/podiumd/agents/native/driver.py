@@ -7,33 +7,30 @@ the next daemon enters the same turn once more and goes on at the next thing to 
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from functools import partial
 from pathlib import Path
 from typing import Final
 
-import msgspec
 import trio
 
 from podiumd.agents.halves import Host
 from podiumd.agents.native.assembling import Workshop, assemble
-from podiumd.agents.native.kind import MODES, NATIVE, SESSIONS, NativeSettings
+from podiumd.agents.native.kind import MODES, NATIVE, SESSIONS
 from podiumd.agents.native.model.endpoint import problem
 from podiumd.agents.native.transcript import SessionFile
-from podiumd.agents.native.turn import NativeTurn
 from podiumd.agents.native.user_channel import UserChannel
 from podiumd.core.analysis.check_agents import Capabilities
 from podiumd.core.reply.report import TurnReport
+from podiumd.core.run.native_loop_facts import Words
 from podiumd.core.run.native_loop_state import LoopState
-from podiumd.drivers.base import PendingTurn, TurnRequest, TurnStatus
-from podiumd.drivers.in_process_turn import played
+from podiumd.drivers.base import JournalClosed, PendingTurn, TurnRequest, TurnStatus
+from podiumd.drivers.in_process_turn import InProcessTurn, played
 from podiumd.tools.agent.workspace import Refused
 from podiumd.tools.commit.index_lock import settle_index
-from podiumd.tools.git.line_up import LineUp
+from podiumd.tools.failpoints import failpoint
 from podiumd.tools.process.processes import sweep
-from podiumd.tools.sandbox.boundary import Placeholders
-from podiumd.tools.sandbox.sandbox import Probe
 
 ENDING_SECONDS: Final = 40.0
 """A command ends within 5 s, the last rows are written within 20 s, a sweep takes at most 8 s."""
@@ -41,25 +38,63 @@ ENDING_SECONDS: Final = 40.0
 _is_uuid: Final = re.compile(r"[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}").fullmatch
 
 
-class Surroundings(msgspec.Struct, frozen=True):
-    """The native agent's view of the daemon.
+class NativeTurn(InProcessTurn):
+    """Implements ``podiumd.drivers.base.Turn``.
 
-    ``settings`` returns those in force; ``environ`` is the daemon's own environment, which has the
-    model's key; ``state`` its STATE directory. ``closed`` are further files and directories of the
-    daemon's own, which no agent may touch. ``agent`` is the agent's name.
+    Parameters:
+        work: does the turn, to its end, and reports it.
+        wind_up: reports a turn that was stopped, after what has to be noted down; bounded.
     """
 
-    settings: Callable[[], NativeSettings]
-    environ: Mapping[str, str]
-    state: Path
-    closed: tuple[Path, ...] = ()
-    agent: str = NATIVE.name
+    def __init__(
+        self,
+        channel: UserChannel,
+        work: Callable[[], Awaitable[TurnReport]],
+        wind_up: Callable[[], Awaitable[TurnReport]],
+    ) -> None:
+        super().__init__(channel)
+        self._channel = channel
+        self._work = work
+        self._wind_up = wind_up
+
+    async def steer(self, text: str, uuid: str) -> bool:
+        """Accept words; the model gets them with its next request."""
+        failpoint("steer.before-write")
+        await trio.lowlevel.checkpoint()
+        if self._stopped:
+            return False
+        taken = self._channel.say(Words(uuid, text))
+        failpoint("steer.after-write")
+        return taken
+
+    async def run(self) -> None:
+        """Do the turn to its end; never raises but for faults of this daemon."""
+        report: TurnReport | None = None
+        try:
+            with self._scope:
+                try:
+                    report = await self._work()
+                except JournalClosed:
+                    report = None
+            if report is None and not self._left:
+                report = await self._wind_up()
+        finally:
+            self._channel.end()
+            self._report = report
+            self.finished.set()
 
 
 def make(host: Host) -> NativeDriver:
     """Make the driver of one native agent."""
-    surroundings = Surroundings(host.settings, host.environ, host.state, host.closed, host.agent)
-    return NativeDriver(surroundings)
+    return NativeDriver(
+        Workshop(
+            agent=host.agent,
+            settings=host.settings,
+            environ=host.environ,
+            state=host.state,
+            closed=host.closed,
+        )
+    )
 
 
 class NativeDriver:
@@ -82,11 +117,8 @@ class NativeDriver:
         usage="cost",
     )
 
-    def __init__(self, surroundings: Surroundings) -> None:
-        self._surroundings = surroundings
-        self._probe = Probe()
-        self._committing = LineUp()
-        self._placeholders = Placeholders()
+    def __init__(self, shop: Workshop) -> None:
+        self._shop = shop
 
     @asynccontextmanager
     async def turn(self, request: TurnRequest) -> AsyncIterator[NativeTurn]:
@@ -100,26 +132,15 @@ class NativeDriver:
                 yield turn
 
     async def _made(self, request: TurnRequest, session: SessionFile) -> NativeTurn:
-        here = self._surroundings
         journal = request.journal
         assert journal is not None, "the runtime gives every turn a journal"
-        people = UserChannel(request.prompt_uuid, journal.words, request.hooks)
-        closed = (here.state, *here.closed)
-        workshop = Workshop(
-            here.settings(),
-            here.environ,
-            closed,
-            self._probe,
-            self._committing,
-            self._placeholders,
-            here.agent,
-        )
+        channel = UserChannel(request.prompt_uuid, journal.words, request.hooks)
         try:
-            work = await assemble(request, journal, people, session, workshop)
+            work = await assemble(request, journal, channel, session, self._shop)
         except Refused as refused:
             refuse = partial(_refused, str(refused))
-            return NativeTurn(people, refuse, refuse)
-        return NativeTurn(people, work.run, work.wind_up)
+            return NativeTurn(channel, refuse, refuse)
+        return NativeTurn(channel, work.run, work.wind_up)
 
     def reattach(self, pending: PendingTurn) -> AbstractAsyncContextManager[NativeTurn]:
         """Refuse to reattach: a native turn ends with its daemon. Raises ``RuntimeError``."""
@@ -158,8 +179,7 @@ class NativeDriver:
         self, command: tuple[str, ...], environment: Mapping[str, str]
     ) -> str | None:
         """Return ``None`` if a model can be asked, as far as settings and environment show."""
-        here = self._surroundings
-        return problem(here.settings(), here.environ, here.agent)
+        return problem(self._shop.settings(), self._shop.environ, self._shop.agent)
 
     def transcript(
         self, session_id: str, working_directory: str, environment: Mapping[str, str]
@@ -171,7 +191,7 @@ class NativeDriver:
     def _path(self, session_id: str) -> Path:
         if not _is_uuid(session_id):
             raise ValueError(f"{session_id[:80]!r} is no id of a session: expected a UUID")
-        return self._surroundings.state / SESSIONS / f"{session_id.lower()}.jsonl"
+        return self._shop.state / SESSIONS / f"{session_id.lower()}.jsonl"
 
 
 @asynccontextmanager

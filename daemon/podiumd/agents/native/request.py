@@ -2,21 +2,32 @@
 
 from __future__ import annotations
 
-from podiumd.agents.native.context import next_request
-from podiumd.agents.native.kind import NATIVE
+from typing import Final
+
+import trio
+
 from podiumd.agents.native.model.base import Model, ModelReply
 from podiumd.agents.native.retrieval import opening_for
 from podiumd.core.prompts.context_window import (
     Composed,
+    FileNow,
     Gauge,
+    Material,
     PastTurn,
+    compose,
     least_tokens,
     prompt_tokens,
 )
+from podiumd.core.prompts.history import Seen, outdated
 from podiumd.core.prompts.kept_texts import KeptTexts
 from podiumd.core.run.native_loop_state import LoopState
 from podiumd.core.sizes import size_of
-from podiumd.tools.agent.workspace import Workspace
+from podiumd.tools.agent.edit import read_text
+from podiumd.tools.agent.workspace import Refused, Workspace
+
+_MOST_LOOKED_AT: Final = 64  # files, the latest
+_MOST_SHOWN: Final = 5
+_LARGEST_SHOWN: Final = 24 * 1024  # characters; of a larger one the model reads what it needs
 
 
 class Asking:
@@ -34,8 +45,8 @@ class Asking:
         past: tuple[PastTurn, ...],
         system: str,
         *,
+        agent: str,
         blind: bool = False,
-        agent: str = NATIVE.name,
     ) -> None:
         self.system = system
         self._workspace = workspace
@@ -47,20 +58,26 @@ class Asking:
         self._texts = KeptTexts()
 
     async def compose(self, model: Model, loop: LoopState, window: int | None = None) -> Composed:
-        """Compose the next request's messages; ``window`` (tokens) replaces the model's own."""
+        """Compose the next request's messages; ``window`` (tokens) replaces the model's own.
+
+        Files that the turn has read or written are looked at: results that show an older version of
+        one are left out, and the latest such files are shown as they are now.
+        """
         tokens = prompt_tokens(window or model.window, model.reply_tokens)
         room = self._gauge.size(tokens) - size_of(self.system)
         if self._opening is None:
             self._opening = await opening_for(self._workspace, self._goal, max(0, room // 4))
-        return await next_request(
-            self._workspace,
+        known = self._texts.working_set(loop)
+        digests, files = await trio.to_thread.run_sync(_look, self._workspace, known)
+        material = Material(
             goal=self._goal,
             loop=loop,
             opening=self._opening,
             past=self._past,
-            room=room,
-            texts=self._texts,
+            digests=digests,
+            files=files,
         )
+        return await trio.to_thread.run_sync(compose, material, room, self._texts)
 
     def too_large(self, model: Model, composed: Composed) -> str:
         """Return why a request cannot be sent, although nothing more of it can be left out.
@@ -83,3 +100,27 @@ class Asking:
         """Take to heart how many tokens the server has counted."""
         size = composed.size + size_of(self.system)
         self._gauge = self._gauge.learned(size, reply.usage.prompt)
+
+
+def _look(
+    workspace: Workspace, known: dict[str, Seen]
+) -> tuple[dict[str, str | None], tuple[FileNow, ...]]:
+    digests: dict[str, str | None] = {}
+    for path in list(known)[-_MOST_LOOKED_AT:]:
+        try:
+            digests[path] = workspace.digest(path)
+        except Refused:
+            digests[path] = None  # a link out, or a device, stands there by now
+    shown = [_now(workspace, path) for path in outdated(known, digests)[:_MOST_SHOWN]]
+    return digests, tuple(reversed(shown))
+
+
+def _now(workspace: Workspace, path: str) -> FileNow:
+    try:
+        text = read_text(workspace, path)
+    except Refused as error:
+        text = f"[{path} cannot be shown: {error}]"
+    if len(text) > _LARGEST_SHOWN:
+        head = text.partition("\n")[0]
+        text = f"{head}\n[it is too long to be shown again: read the lines that you need]"
+    return FileNow(path, text)

@@ -1,15 +1,18 @@
-"""From what is stored of a native turn to the rows of its session's file. Pure.
+"""The rows of a session's file: from what is stored of a native turn, and back to earlier turns.
 
-The rows follow from the turn's facts alone, their uuids from the turn and the place in it. So they
-can be made again at any time, and what the file lacks of them after a crash is added.
+Pure. The rows follow from the turn's facts alone, their uuids from the turn and the place in it. So
+they can be made again at any time, and what the file lacks of them after a crash is added.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, Final
 
 from podiumd.agents.native.transcript import Row, RowAction, RowResult
 from podiumd.core.ids import derive
+from podiumd.core.prompts.context_window import PastTurn
+from podiumd.core.prompts.history import TELLING
 from podiumd.core.reply.actions import parse_reply
 from podiumd.core.run import native_loop_facts as lf
 from podiumd.core.run import native_loop_state as ls
@@ -17,6 +20,8 @@ from podiumd.core.run import native_loop_state as ls
 INTERRUPTED = "interrupted: the turn was stopped before this action came to its end"
 _NOT_RUN = "Nothing of this reply was done: {}"
 _HOOK = "The commit was refused by a hook of the repository: {}"
+_TELLING: Final = (*TELLING, "summary")
+_LINE_CHARACTERS: Final = 160
 
 
 class TurnRows:
@@ -125,3 +130,51 @@ def said(one: ls.Round) -> str:
 
 def _unknown(state: ls.ActionState) -> lf.Result:
     return lf.Result(action=state.action.name, success=False, message=INTERRUPTED)
+
+
+def past_turns(rows: Iterable[Row], present: str) -> tuple[PastTurn, ...]:
+    """List the turns before the one whose id is ``present``, oldest first."""
+    turns: dict[str, list[Row]] = {}
+    for row in rows:
+        if row.turn != present:
+            turns.setdefault(row.turn, []).append(row)
+    return tuple(_turn(rows) for rows in turns.values())
+
+
+def _turn(rows: Sequence[Row]) -> PastTurn:
+    prompts = [row.text for row in rows if row.type == "prompt"]
+    return PastTurn(prompt="\n\n".join(prompts), answer=_answer(rows), did=tuple(_did(rows)))
+
+
+def _answer(rows: Sequence[Row]) -> str:
+    """Return the last words of the turn, with the model's summary as it was done."""
+    for row in reversed(rows):
+        if row.type == "reply":
+            sums = [str(one.args.get("summary", "")) for one in row.actions if one.name == "done"]
+            parts = [part for part in (row.said, *sums) if part.strip()]
+            if parts:
+                return "\n\n".join(parts)
+    return ""
+
+
+def _did(rows: Sequence[Row]) -> Iterable[str]:
+    """Yield each action of the turn in a line, with its result; then the fate of the changes."""
+    actions = {one.id: one for row in rows for one in row.actions}
+    for row in rows:
+        for result in row.results:
+            if result.action != "done":
+                action = actions.get(result.id)
+                went = "" if result.success else "failed: "
+                yield f"{_what(result.action, action)}: {went}{_cut(result.message)}"
+    yield from (_cut(row.text) for row in rows if row.type == "notice")
+
+
+def _what(name: str, action: RowAction | None) -> str:
+    args: dict[str, Any] = action.args if action is not None else {}
+    found = next((args[key] for key in _TELLING if isinstance(args.get(key), str)), "")
+    return f"{name} {_cut(found)}".strip()
+
+
+def _cut(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= _LINE_CHARACTERS else f"{line[: _LINE_CHARACTERS - 1]}…"

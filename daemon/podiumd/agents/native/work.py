@@ -70,7 +70,7 @@ class Work:
         self,
         request: TurnRequest,
         journal: TurnJournal,
-        people: UserChannel,
+        channel: UserChannel,
         session: SessionFile,
         acting: Acting,
         asking: Asking,
@@ -80,7 +80,7 @@ class Work:
     ) -> None:
         self._request = request
         self._journal = journal
-        self._people = people
+        self._channel = channel
         self._session = session
         self._acting = acting
         self._asking = asking
@@ -101,7 +101,7 @@ class Work:
 
     async def run(self) -> TurnReport:
         """Do the turn to its end. Raises ``JournalClosed`` where it is over without us."""
-        await self._people.progress(self._request.prompt_uuid, "started")
+        await self._channel.progress(self._request.prompt_uuid, "started")
         async with AsyncExitStack() as stack:
             try:
                 ending = await self._steps(stack)
@@ -111,8 +111,10 @@ class Work:
         words = self._closing_words()
         await self._close(words)
         report = self._report(ending, words)
-        for uuid in (self._request.prompt_uuid, *self._people.taken):
-            await self._people.progress(uuid, "completed" if report.kind == "done" else "cancelled")
+        for uuid in (self._request.prompt_uuid, *self._channel.taken):
+            await self._channel.progress(
+                uuid, "completed" if report.kind == "done" else "cancelled"
+            )
         return report
 
     async def wind_up(self) -> TurnReport:
@@ -131,7 +133,7 @@ class Work:
             clean = loop.ending is None or loop.ending.kind == "done"
             if clean and not isinstance(loop.next, ls.Begin | ls.Act):
                 await self._hear()
-            self._people.part = self._journal.loop.part
+            self._channel.part = self._journal.loop.part
             match self._journal.loop.next:
                 case ls.Begin():
                     await self._warn()
@@ -143,26 +145,26 @@ class Work:
                 case ls.Commit(checkpoint):
                     await self._commit(checkpoint)
                 case ls.Over(ending):
-                    if not clean or self._people.hush():
+                    if not clean or self._channel.hush():
                         return ending
 
     async def _warn(self) -> None:
         """Say before the work what would keep it from being committed."""
         if self._settings.commit:
             unknown = await self._toolbox.unknown_committer()
-            await self._people.show("status", unknown and UNCOMMITTED.format(unknown))
+            await self._channel.show("status", unknown and UNCOMMITTED.format(unknown))
 
     async def _hear(self) -> None:
         """Take up people's new words: the model gets them with the next request."""
-        waiting = self._people.waiting
+        waiting = self._channel.waiting
         if not waiting:
             return
         loop = await self._journal.record(lc.AddWords(words=waiting))
         told = {words.uuid for words in loop.words}
         for words in waiting:
-            self._people.settle(words, taken=words.uuid in told)
+            self._channel.settle(words, taken=words.uuid in told)
             if words.uuid in told:
-                await self._people.progress(words.uuid, "started")
+                await self._channel.progress(words.uuid, "started")
 
     # -- asking ------------------------------------------------------------------------------------
 
@@ -177,7 +179,7 @@ class Work:
         except ModelError as error:
             await self._journal.record(failed_reply(error))
             return
-        await self._people.show("text", self._speaking.end())
+        await self._channel.show("text", self._speaking.end())
         if reply.stop == "refused" and not reply.text.strip():
             failed = lc.ReportReplyFailure(
                 kind="api_error", detail="the model refused to answer", cost_usd=reply.cost_usd
@@ -215,7 +217,7 @@ class Work:
             raise ModelError("setup", too_large)
         if composed.notices != self._notices:
             self._notices = composed.notices
-            await self._people.show("status", "; ".join(composed.notices))
+            await self._channel.show("status", "; ".join(composed.notices))
         self._speaking = Speaking()
         limit = self._request.idle_timeout_seconds
         with trio.CancelScope(deadline=trio.current_time() + limit) as self._listening:
@@ -227,12 +229,12 @@ class Work:
     async def _hear_model(self, event: ModelEvent) -> None:
         """Show people the model's words as they come."""
         if isinstance(event, ReplyText):
-            await self._people.show("text", self._speaking.feed(event.text))
+            await self._channel.show("text", self._speaking.feed(event.text))
         elif isinstance(event, ReplyThought):
-            await self._people.show("thinking", event.text)
+            await self._channel.show("thinking", event.text)
         else:
             self._speaking = Speaking()
-            await self._people.show("status", event.words)
+            await self._channel.show("status", event.words)
         limit = self._request.idle_timeout_seconds
         self._listening.deadline = trio.current_time() + limit
 
@@ -240,7 +242,7 @@ class Work:
 
     async def _commit(self, checkpoint: bool) -> None:
         failpoint("commit.before-make")
-        await self._people.show("status", "committing")
+        await self._channel.show("status", "committing")
         loop = self._journal.loop
         made = await self._toolbox.commit(
             loop.changes,
@@ -293,7 +295,7 @@ class Work:
             seconds=trio.current_time() - self._began,
             files=loop.files,
             commit=loop.commit.sha if loop.commit is not None else None,
-            undelivered=self._people.undelivered,
+            undelivered=self._channel.undelivered,
             prompt_recorded=True,
             tool_begun=any(state.intended for one in loop.rounds for state in one.actions),
         )

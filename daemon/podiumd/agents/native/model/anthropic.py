@@ -8,17 +8,10 @@ from typing import Any, Final
 from podiumd.agents.native.model.base import ModelError, ReplyEnd, ReplyThought, Usage
 from podiumd.agents.native.model.endpoint import Endpoint
 from podiumd.agents.native.model.refusals import broke_off
-from podiumd.agents.native.model.reply_reader import (
-    Growing,
-    Piece,
-    count,
-    load,
-    member,
-    members,
-    words,
-)
+from podiumd.agents.native.model.reply_reader import Piece, ReplyReader, count, load
 from podiumd.agents.native.model.sse import ServerEvent
 from podiumd.core.reply.model_message import Message
+from podiumd.formats.json_fields import mapping, objects, string
 
 DEFAULT_MODEL: Final = "claude-sonnet-5-5"
 _VERSION: Final = "2023-06-01"
@@ -80,50 +73,45 @@ class AnthropicDialect:
         return False
 
 
-class AnthropicReader(Growing):
-    """Reads one reply; see ``reading.ReplyReader``."""
-
-    def __init__(self, endpoint: Endpoint, model: str) -> None:
-        super().__init__()
-        self._endpoint = endpoint
-        self.model = model
+class AnthropicReader(ReplyReader):
+    """Reads one reply of this protocol."""
 
     def event(self, event: ServerEvent) -> list[Piece]:
         """Read one event of a stream; kinds that are not known are skipped, as the API asks."""
         data = load(event.data)
-        match words(data, "type") or event.name:
+        match string(data, "type") or event.name:
             case "message_start":
-                message = member(data, "message")
-                self.model = words(message, "model") or self.model
-                self._count(member(message, "usage"))
+                message = mapping(data, "message")
+                self.model = string(message, "model") or self.model
+                self._count(mapping(message, "usage"))
             case "content_block_start":
-                return self._block(member(data, "content_block"))
+                return self._block(mapping(data, "content_block"))
             case "content_block_delta":
-                return self._block(member(data, "delta"))
+                return self._block(mapping(data, "delta"))
             case "message_delta":
-                self._end(words(member(data, "delta"), "stop_reason"))
-                self._count(member(data, "usage"))
+                self._end(string(mapping(data, "delta"), "stop_reason"))
+                self._count(mapping(data, "usage"))
             case "message_stop":
                 self.ended = True
             case "error":
-                raise broke_off(self._endpoint, self.model, data.get("error"))
+                raise broke_off(self.endpoint, self.model, data.get("error"))
         return []
 
-    def whole(self, body: Any) -> list[Piece]:
+    def whole(self, body: dict[str, Any]) -> list[Piece]:
         """Read a reply that came in one piece."""
-        if words(body, "type") == "error":
-            raise broke_off(self._endpoint, self.model, body.get("error"))
-        self.model = words(body, "model") or self.model
-        self._count(member(body, "usage"))
-        pieces = [piece for block in members(body, "content") for piece in self._block(block)]
-        self._end(words(body, "stop_reason"))
+        if string(body, "type") == "error":
+            raise broke_off(self.endpoint, self.model, body.get("error"))
+        self.model = string(body, "model") or self.model
+        self._count(mapping(body, "usage"))
+        pieces = [piece for block in objects(body, "content") for piece in self._block(block)]
+        self._end(string(body, "stop_reason"))
         self.ended = True
         return pieces
 
     def _block(self, block: Any) -> list[Piece]:
         """Read the pieces of a block or delta: they name text and thinking alike."""
-        thought = words(block, "thinking")
-        return self.grow(words(block, "text")) + ([ReplyThought(thought)] if thought else [])
+        thought = string(block, "thinking")
+        return self.grow(string(block, "text")) + ([ReplyThought(thought)] if thought else [])
 
     def _end(self, reason: str) -> None:
         if reason and not self.ended:  # a bound of ours may have ended it before

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Final, Literal
 from urllib.parse import urlsplit
 
-from podiumd.agents.native.kind import NATIVE, NativeSettings
+from podiumd.agents.native.kind import NativeSettings
 from podiumd.agents.native.model.base import ModelError
 
 Protocol = Literal["anthropic", "openai"]
@@ -42,10 +42,10 @@ class Endpoint:
         url: str,
         *,
         own: bool,
+        agent: str,
         key: str = "",
         key_name: str = "",
         url_name: str = "base_url",
-        agent: str = NATIVE.name,
     ) -> None:
         self.url = _CALLS.sub("", url.rstrip("/")).rstrip("/")
         self.own = own
@@ -71,9 +71,7 @@ class Endpoint:
         return host in ("localhost", "::1") or _LOOPBACK.fullmatch(host) is not None
 
 
-def problem(
-    settings: NativeSettings, environ: Mapping[str, str], agent: str = NATIVE.name
-) -> str | None:
+def problem(settings: NativeSettings, environ: Mapping[str, str], agent: str) -> str | None:
     """Return why no model can be asked with these settings, in a sentence; else ``None``."""
     if settings.provider == "scripted":
         return None
@@ -87,10 +85,7 @@ def problem(
 
 
 def find_endpoint(
-    protocol: Protocol,
-    settings: NativeSettings,
-    environ: Mapping[str, str],
-    agent: str = NATIVE.name,
+    protocol: Protocol, settings: NativeSettings, environ: Mapping[str, str], agent: str
 ) -> Endpoint:
     """Find the endpoint that settings and environment name.
 

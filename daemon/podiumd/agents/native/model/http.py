@@ -5,15 +5,16 @@ Keys are in the dialect's headers and go nowhere else: no log, error or event ho
 
 from __future__ import annotations
 
+import contextlib
 import json
 import socket
-from collections.abc import Awaitable, Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Sequence
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Final, Protocol, Self, TypeVar
 
 import trio
 
 from podiumd.agents.native.model.base import ModelError, ModelReply, Retrying, Tell
-from podiumd.agents.native.model.body import Body, silent
 from podiumd.agents.native.model.endpoint import Endpoint
 from podiumd.agents.native.model.prices import cost_usd
 from podiumd.agents.native.model.refusals import clean, refused
@@ -25,14 +26,92 @@ from podiumd.core.reply.model_message import Message
 if TYPE_CHECKING:
     import httpx2
 
+LARGEST_BODY: Final = 64 * 1024 * 1024  # bytes; a token of a reply takes up to 300
 _LARGEST_WHOLE: Final = 8 * 1024 * 1024
 _LARGEST_REFUSAL: Final = 64 * 1024
+_CLOSE_SECONDS: Final = 2.0
 _LAST_WORDS_SECONDS: Final = 10.0
 _NO_SUCH_NAME: Final = (socket.EAI_NONAME, socket.EAI_FAIL)
 # For a server that may be starting just now: some seconds in all.
 _ATTEMPTS_WITHOUT_SERVER: Final = 3
 
 T = TypeVar("T")
+
+
+class Body:
+    """The bytes of a response as they come. An async context manager; leaving it ends the request.
+
+    ``host`` stands in errors; ``idle_seconds`` is how long it may be silent.
+    """
+
+    def __init__(self, response: httpx2.Response, host: str, idle_seconds: float) -> None:
+        self._response = response
+        self._host = host
+        self._idle_seconds = idle_seconds
+        # aiter_raw is an async generator, despite its annotation.
+        self._pieces: AsyncGenerator[bytes, None] = response.aiter_raw()
+        self._size = 0
+        self._over = False
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        with trio.CancelScope(shield=True, deadline=trio.current_time() + _CLOSE_SECONDS):
+            if not self._over:
+                # Ending the read where it waits ends the generators that stand in each other;
+                # closing only the outermost would leave the inner ones to the garbage collector.
+                with trio.CancelScope() as ending, contextlib.suppress(Exception):
+                    ending.cancel()
+                    async for _ in self._pieces:
+                        pass
+            await self._pieces.aclose()
+            await self._response.aclose()
+
+    async def more(self, idle_seconds: float | None = None) -> bytes | None:
+        """Read the next bytes; ``None`` at the end.
+
+        Raises ``ModelError`` after the silence or at the size that is too much, and what httpx2
+        raises.
+        """
+        seconds = self._idle_seconds if idle_seconds is None else idle_seconds
+        try:
+            with trio.fail_after(seconds):
+                piece = await anext(self._pieces)
+        except StopAsyncIteration:
+            self._over = True
+            return None
+        except trio.TooSlowError:
+            self._over = True
+            raise silent(self._host, seconds) from None
+        except BaseException:
+            self._over = True
+            raise
+        self._size += len(piece)
+        if self._size > LARGEST_BODY:
+            raise ModelError(
+                "bad-answer", f"{self._host} sent more than {LARGEST_BODY >> 20} MiB in one answer"
+            )
+        return piece
+
+    async def up_to(self, limit: int) -> tuple[bytes, bool]:
+        """Read the first ``limit`` bytes, and return whether that was all. Raises as ``more``."""
+        found = bytearray()
+        while (piece := await self.more()) is not None:
+            found += piece
+            if len(found) > limit:
+                return bytes(found[:limit]), False
+        return bytes(found), True
+
+
+def silent(host: str, seconds: float) -> ModelError:
+    """Build the error for a server that sends nothing."""
+    return ModelError("network", f"{host} sent nothing for {seconds:g} s", again=True)
 
 
 class Dialect(Protocol):

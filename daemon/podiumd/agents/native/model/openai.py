@@ -7,19 +7,11 @@ from typing import Any, Final
 
 from podiumd.agents.native.model.base import ModelError, ReplyEnd, ReplyThought, Usage
 from podiumd.agents.native.model.endpoint import Endpoint
-from podiumd.agents.native.model.reasoning import ThoughtFilter
 from podiumd.agents.native.model.refusals import broke_off
-from podiumd.agents.native.model.reply_reader import (
-    Growing,
-    Piece,
-    count,
-    load,
-    member,
-    members,
-    words,
-)
+from podiumd.agents.native.model.reply_reader import Piece, ReplyReader, count, load
 from podiumd.agents.native.model.sse import ServerEvent
 from podiumd.core.reply.model_message import Message
+from podiumd.formats.json_fields import mapping, objects, string
 
 _ENDS: Final[dict[str, ReplyEnd]] = {
     "stop": "end",
@@ -33,6 +25,8 @@ _ENDS: Final[dict[str, ReplyEnd]] = {
     "refusal": "refused",
 }
 _DONE: Final = "[DONE]"
+_OPEN: Final = "<think>"
+_CLOSE: Final = "</think>"
 _MOST_NAMED: Final = 12
 
 
@@ -111,14 +105,12 @@ class OpenAIDialect:
         return False
 
 
-class OpenAIReader(Growing):
-    """Reads one reply; see ``reading.ReplyReader``."""
+class OpenAIReader(ReplyReader):
+    """Reads one reply of this protocol."""
 
     def __init__(self, endpoint: Endpoint, model: str) -> None:
-        super().__init__()
-        self._endpoint = endpoint
+        super().__init__(endpoint, model)
         self._thoughts = ThoughtFilter()
-        self.model = model
 
     def event(self, event: ServerEvent) -> list[Piece]:
         """Read one event of a stream."""
@@ -128,7 +120,7 @@ class OpenAIReader(Growing):
             return pieces
         return self._chunk(load(event.data), "delta")
 
-    def whole(self, body: Any) -> list[Piece]:
+    def whole(self, body: dict[str, Any]) -> list[Piece]:
         """Read a reply that came in one piece."""
         pieces = self._chunk(body, "message")
         self.ended = True
@@ -136,17 +128,17 @@ class OpenAIReader(Growing):
 
     def _chunk(self, data: dict[str, Any], part: str) -> list[Piece]:
         if data.get("error"):
-            raise broke_off(self._endpoint, self.model, data["error"])
-        self.model = words(data, "model") or self.model
-        self._count(member(data, "usage"))
+            raise broke_off(self.endpoint, self.model, data["error"])
+        self.model = string(data, "model") or self.model
+        self._count(mapping(data, "usage"))
         pieces: list[Piece] = []
-        for choice in members(data, "choices")[:1]:
-            delta = member(choice, part)
-            thought = words(delta, "reasoning_content") or words(delta, "reasoning")
+        for choice in objects(data, "choices")[:1]:
+            delta = mapping(choice, part)
+            thought = string(delta, "reasoning_content") or string(delta, "reasoning")
             if thought:
                 pieces.append(ReplyThought(thought))
-            said = words(delta, "content") or words(delta, "refusal")
-            reason = words(choice, "finish_reason")
+            said = string(delta, "content") or string(delta, "refusal")
+            reason = string(choice, "finish_reason")
             pieces += self._filtered(said, last=bool(reason))
             if reason and not self.ended:  # a bound of ours may have ended it before
                 self.stop = _ENDS.get(reason, "other")
@@ -157,7 +149,7 @@ class OpenAIReader(Growing):
         return ([ReplyThought(thought)] if thought else []) + self.grow(text)
 
     def _count(self, usage: Any) -> None:
-        cached = count(member(usage, "prompt_tokens_details"), "cached_tokens")
+        cached = count(mapping(usage, "prompt_tokens_details"), "cached_tokens")
         if usage:
             prompt = count(usage, "prompt_tokens")
             cached = min(cached, prompt)
@@ -169,15 +161,60 @@ def choose_model(endpoint: Endpoint, listed: Any, wanted: str) -> tuple[str, int
 
     Raises ``ModelError`` where none is wanted and not exactly one is there.
     """
-    rows = [row for row in members(listed, "data") if words(row, "id")]
-    names = [words(row, "id") for row in rows]
+    rows = [row for row in objects(listed, "data") if string(row, "id")]
+    names = [string(row, "id") for row in rows]
     if not wanted and len(names) != 1:
         offered = ", ".join(names[:_MOST_NAMED]) + (", ..." if len(names) > _MOST_NAMED else "")
         what = f"{endpoint.host} offers {offered}" if names else f"{endpoint.host} names no model"
         raise ModelError("setup", f"{what}; set model in {endpoint.table} to the one to use")
     name = wanted or names[0]
-    row = next((row for row in rows if words(row, "id") == name), {})
+    row = next((row for row in rows if string(row, "id") == name), {})
     for key in ("max_model_len", "loaded_context_length", "context_length", "context_window"):
         if count(row, key):
             return name, count(row, key)
-    return name, count(member(row, "meta"), "n_ctx") or None
+    return name, count(mapping(row, "meta"), "n_ctx") or None
+
+
+class ThoughtFilter:
+    """Finds ``<think>...</think>`` at the very beginning of a reply; elsewhere it is text."""
+
+    def __init__(self) -> None:
+        self._held = ""
+        self._state = "beginning"
+
+    def feed(self, text: str, *, last: bool = False) -> tuple[str, str]:
+        """Return the thought and the text that ``text`` completes.
+
+        A part that may still belong to a mark is held back, until ``last``.
+        """
+        held = self._held + text
+        self._held = ""
+        thought = ""
+        if self._state == "beginning":
+            start = held.lstrip()
+            if start.startswith(_OPEN):
+                self._state, held = "thinking", start[len(_OPEN) :]
+            elif _OPEN.startswith(start) and not last:
+                self._held = held
+                return "", ""
+            else:
+                self._state = "replying"
+        if self._state == "thinking":
+            thought, closed, held = held.partition(_CLOSE)
+            if closed:
+                self._state = "between"
+            elif not last:
+                keep = _open_end(thought)
+                thought, self._held = thought[: len(thought) - keep], thought[len(thought) - keep :]
+        if self._state == "between":  # the empty lines after a thought are no part of the reply
+            held = held.lstrip()
+            self._state = "replying" if held else "between"
+        return thought, held
+
+
+def _open_end(text: str) -> int:
+    """Count the characters at the end that may be the beginning of the closing mark."""
+    for size in range(min(len(_CLOSE) - 1, len(text)), 0, -1):
+        if _CLOSE.startswith(text[-size:]):
+            return size
+    return 0

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 
 import trio
 
-from podiumd.agents.native.kind import NATIVE, NativeSettings
+from podiumd.agents.native.kind import NativeSettings
 from podiumd.agents.native.model.anthropic import DEFAULT_MODEL, AnthropicDialect
 from podiumd.agents.native.model.base import Model, ModelError, Tell
 from podiumd.agents.native.model.endpoint import NO_MODEL, Endpoint, find_endpoint
@@ -45,8 +45,8 @@ async def open_model(
     environ: Mapping[str, str],
     *,
     tell: Tell,
+    agent: str,
     model: str | None = None,
-    agent: str = NATIVE.name,
     policy: RetryPolicy | None = None,
     timing: Timing | None = None,
     transport: httpx2.AsyncBaseTransport | None = None,

@@ -53,22 +53,7 @@ def refused(
     endpoint: Endpoint, model: str, status: int, headers: Mapping[str, str], body: bytes
 ) -> ModelError:
     """Build the error for an answer that is no success."""
-    said = _said(endpoint, _loaded(body))
-    kind, sentence = _judged(endpoint, model, status, said)
-    if 300 <= status < 400:
-        sentence = (
-            f"{endpoint.host} sends us elsewhere ({status}) and podium does not follow;"
-            f" set {endpoint.url_name} to where it is now"
-        )
-    again = kind in ("rate", "overloaded") and worth_another(status, headers)
-    return ModelError(
-        kind,
-        sentence,
-        status=status,
-        retry_after=retry_after(headers),
-        window=_window(said) if kind == "context" else None,
-        again=again,
-    )
+    return _error(endpoint, model, status, headers, _said(endpoint, _loaded(body)))
 
 
 def broke_off(endpoint: Endpoint, model: str, error: Any) -> ModelError:
@@ -76,11 +61,21 @@ def broke_off(endpoint: Endpoint, model: str, error: Any) -> ModelError:
     said = _said(endpoint, {"error": error})
     code = error.get("code") if isinstance(error, Mapping) else None
     own = code if isinstance(code, int) and 400 <= code < 600 else 500
-    status = _STATUS_OF.get(said.type, own)
+    return _error(endpoint, model, _STATUS_OF.get(said.type, own), {}, said)
+
+
+def _error(
+    endpoint: Endpoint, model: str, status: int, headers: Mapping[str, str], said: _Said
+) -> ModelError:
     kind, sentence = _judged(endpoint, model, status, said)
-    again = kind in ("rate", "overloaded") and worth_another(status, {})
-    window = _window(said) if kind == "context" else None
-    return ModelError(kind, sentence, status=status, window=window, again=again)
+    return ModelError(
+        kind,
+        sentence,
+        status=status,
+        retry_after=retry_after(headers),
+        window=_window(said) if kind == "context" else None,
+        again=kind in ("rate", "overloaded") and worth_another(status, headers),
+    )
 
 
 def clean(endpoint: Endpoint, text: str) -> str:
@@ -119,6 +114,11 @@ def _window(said: _Said) -> int | None:
 def _judged(endpoint: Endpoint, model: str, status: int, said: _Said) -> tuple[Kind, str]:
     """Return the kind of a refusal and its sentence."""
     host, words = endpoint.host, f": {said.words}" if said.words else ""
+    if 300 <= status < 400:
+        return "refused", (
+            f"{host} sends us elsewhere ({status}) and podium does not follow;"
+            f" set {endpoint.url_name} to where it is now"
+        )
     if status in (401, 403):
         return "auth", _no_entry(endpoint, status, words)
     if status == 402 or _NO_CREDIT.search(said.all):

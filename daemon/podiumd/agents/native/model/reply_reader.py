@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 from podiumd.agents.native.model.base import ReplyEnd, ReplyText, ReplyThought, Usage
+from podiumd.agents.native.model.endpoint import Endpoint
 from podiumd.agents.native.model.sse import ServerEvent, StreamError
 
 LONGEST_TEXT: Final = 256 * 1024  # characters of a reply that are kept; more cuts it off
@@ -14,38 +16,29 @@ LONGEST_TEXT: Final = 256 * 1024  # characters of a reply that are kept; more cu
 Piece = ReplyText | ReplyThought
 
 
-class ReplyReader(Protocol):
-    """Reader of one reply. ``ended``: the server announced that nothing follows, or a bound was
-    reached.
+class ReplyReader(ABC):
+    """Reader of one reply: its text as it grows, up to the bound.
 
-    ``stop`` is ``None`` until the server gave the reason for the end; without it the reply was cut
-    off on its way.
+    ``ended``: the server announced that nothing follows, or the bound was reached. ``stop`` is
+    ``None`` until the server gave the reason for the end; without it the reply was cut off on its
+    way.
     """
 
-    text: str
-    stop: ReplyEnd | None
-    ended: bool
-    usage: Usage
-    model: str
-
-    def event(self, event: ServerEvent) -> list[Piece]:
-        """Read one event. Raises ``StreamError``, and ``ModelError`` where it reports one."""
-        ...
-
-    def whole(self, body: Any) -> list[Piece]:
-        """Read a reply that came in one piece. Raises as ``event``."""
-        ...
-
-
-class Growing:
-    """The text of a reply, up to the bound."""
-
-    def __init__(self) -> None:
+    def __init__(self, endpoint: Endpoint, model: str) -> None:
+        self.endpoint = endpoint
+        self.model = model
         self.text = ""
         self.stop: ReplyEnd | None = None
         self.ended = False
         self.usage = Usage()
-        self.model = ""
+
+    @abstractmethod
+    def event(self, event: ServerEvent) -> list[Piece]:
+        """Read one event. Raises ``StreamError``, and ``ModelError`` where it reports one."""
+
+    @abstractmethod
+    def whole(self, body: dict[str, Any]) -> list[Piece]:
+        """Read a reply that came in one piece. Raises as ``event``."""
 
     def grow(self, text: str) -> list[Piece]:
         """Add to the text; the reply counts as cut at the bound."""
@@ -65,24 +58,6 @@ def load(text: str) -> dict[str, Any]:
     if not isinstance(found, dict):
         raise StreamError(f"a JSON object was due, not a {type(found).__name__}")
     return found
-
-
-def member(of: Any, name: str) -> Mapping[str, Any]:
-    """Return the object under a name; an empty one where there is none."""
-    found = of.get(name) if isinstance(of, Mapping) else None
-    return found if isinstance(found, Mapping) else {}
-
-
-def members(of: Mapping[str, Any], name: str) -> list[Mapping[str, Any]]:
-    """Return the objects of the list under a name."""
-    found = of.get(name)
-    return [one for one in found if isinstance(one, Mapping)] if isinstance(found, list) else []
-
-
-def words(of: Mapping[str, Any], name: str) -> str:
-    """Return the string under a name; an empty one where there is none."""
-    found = of.get(name)
-    return found if isinstance(found, str) else ""
 
 
 def count(of: Mapping[str, Any], name: str, otherwise: int = 0) -> int:
