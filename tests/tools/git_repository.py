@@ -55,6 +55,12 @@ def begin(
     return sha
 
 
+def begun(path: Path, files: Mapping[str, str], message: str = "first") -> Path:
+    """Make a directory a repository, as ``begin`` does; returns it."""
+    begin(path, files, message)
+    return path
+
+
 @cache
 def _empty() -> Path:
     """What ``git init`` makes, without its examples of hooks."""
@@ -72,6 +78,7 @@ def _begun(files: tuple[tuple[str, str], ...], message: str, named: bool) -> tup
         run_git(place, "config", "user.name", "A Person")
         run_git(place, "config", "user.email", "a@example.org")
     for name, content in files:
+        (place / name).parent.mkdir(parents=True, exist_ok=True)
         (place / name).write_text(content)
     return place, commit(place, message)
 

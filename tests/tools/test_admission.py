@@ -7,7 +7,7 @@ import socket
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from functools import partial
-from typing import Any, cast
+from typing import cast
 
 import pytest
 import trio
@@ -15,7 +15,8 @@ from trio.testing import wait_all_tasks_blocked
 
 from podiumd.tools.confine.admission import admitted
 from podiumd.tools.confine.mount_gate import UNSEEN, Gate
-from podiumd.tools.git.beside import through
+from podiumd.tools.git.process import _through
+from podiumd.tools.process.in_thread import Program
 from podiumd.tools.sandbox.sandbox import Enclosure
 from podiumd.tools.sandbox.shell import _HeadAndTail, _Start
 
@@ -53,11 +54,11 @@ async def start(hanging: Hanging) -> None:
 
 
 async def git(hanging: Hanging) -> None:
-    async def run(**given: Any) -> Any:
-        given["task_status"].started()
-        await trio.sleep_forever()
+    class Started:
+        async def begun(self) -> None:
+            await trio.lowlevel.checkpoint()
 
-    await through(hanging.gate, run)
+    await _through(hanging.gate, cast(Program, Started()))
 
 
 @pytest.mark.parametrize("begun", [start, git])

@@ -13,14 +13,13 @@ import pytest
 
 from podiumd.core.run.native_loop_facts import FileChange
 from podiumd.tools.commit import changes as module
-from podiumd.tools.commit.changes import TreeWatch
-from podiumd.tools.commit.earlier_turns import Earlier, with_earlier
+from podiumd.tools.commit.changes import Earlier, TreeWatch, with_earlier
 from podiumd.tools.commit.originals import Originals
 from podiumd.tools.git import honest_index, pinned_settings, process
 from podiumd.tools.git import queries as git
 from podiumd.tools.git.queries import GitError, look
 from tests.in_threads import in_threads
-from tests.tools.git_repository import commit, make_repository, run_git
+from tests.tools.git_repository import begun, commit, make_repository, run_git
 from tests.tools.turn_repository import TEN, Turn
 
 
@@ -165,9 +164,7 @@ async def test_outside_git_and_before_the_first_commit(tmp_path: Path) -> None:
 
 
 async def test_a_repository_within_is_not_looked_into(watched: Watched) -> None:
-    inner = make_repository(watched.root / "inner")
-    (inner / "x").write_text("x\n")
-    commit(inner, "inner")
+    inner = begun(watched.root / "inner", {"x": "x\n"}, "inner")
 
     seen, _ = await watched.run("echo y > inner/x")
 
@@ -251,11 +248,7 @@ def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Whose files count as settled from the moment on when they are written."""
     for each in (pinned_settings, honest_index):
         monkeypatch.setattr(each, "_SETTLED_NS", 0)
-    path = make_repository(tmp_path / "repository")
-    (path / "a.txt").write_text("one\n")
-    (path / "b.txt").write_text("one\n")
-    commit(path, "first")
-    return path
+    return begun(tmp_path / "repository", {"a.txt": "one\n", "b.txt": "one\n"})
 
 
 @pytest.fixture

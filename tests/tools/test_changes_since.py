@@ -20,23 +20,24 @@ from podiumd.tools.diff import (
     visible,
 )
 from podiumd.tools.git import changes_since as module
-from podiumd.tools.git.changes_since import Changes, Part, changes_since
-from podiumd.tools.git.diff_listing import ChangedFile, as_added
+from podiumd.tools.git.changes_since import ChangedFile, Changes, Part, as_added, changes_since
 from podiumd.tools.git.passed_over import bounded, covers
 from podiumd.tools.git.process import GitError
 from tests.long import sampled
-from tests.tools.git_repository import HOSTILE, commit, make_repository, run_git
+from tests.tools.git_repository import HOSTILE, begun, commit, make_repository, run_git
 
 
 @pytest.fixture
 def repository(tmp_path: Path) -> Path:
-    path = make_repository(tmp_path / "repo")
-    (path / "a.txt").write_text("one\ntwo\nthree\n")
-    (path / "old.txt").write_text("".join(f"line {n}\n" for n in range(20)))
-    (path / "gone.txt").write_text("x\n")
-    (path / "run.sh").write_text("echo\n")
-    commit(path, "first")
-    return path
+    return begun(
+        tmp_path / "repo",
+        {
+            "a.txt": "one\ntwo\nthree\n",
+            "old.txt": "".join(f"line {n}\n" for n in range(20)),
+            "gone.txt": "x\n",
+            "run.sh": "echo\n",
+        },
+    )
 
 
 def head(repository: Path) -> str:

@@ -12,7 +12,8 @@ import trio
 
 from podiumd.core.run.native_loop_facts import FileChange
 from podiumd.tools.commit.commit import CommitOrder, commit_changes
-from podiumd.tools.commit.message import (
+from podiumd.tools.commit.originals import Originals
+from podiumd.tools.commit.result import (
     FALLBACK,
     SUBJECT_CHARACTERS,
     Kind,
@@ -20,12 +21,11 @@ from podiumd.tools.commit.message import (
     subject_of,
     with_trailers,
 )
-from podiumd.tools.commit.originals import Originals
 from podiumd.tools.git.line_up import LineUp
 from podiumd.tools.process.processes import identity_of, wait_gone
 from tests.long import sampled
 from tests.patience import HANG_SECONDS
-from tests.tools.git_repository import commit, make_repository, set_for_person
+from tests.tools.git_repository import begun, commit, set_for_person
 from tests.tools.turn_repository import TEN, Turn
 
 
@@ -121,9 +121,7 @@ def leave_one_of_each_kind(turn: Turn) -> None:
     commit(turn.top, "other")
     with pytest.raises(subprocess.CalledProcessError):
         turn.git("stash", "pop")
-    inner = make_repository(turn.top / "sub")
-    (inner / "x.txt").write_text("x\n")
-    commit(inner, "inner")
+    begun(turn.top / "sub", {"x.txt": "x\n"}, "inner")
     turn.git("rm", "--cached", "-q", "removed.py")
     turn.write("elsewhere.py", TEN.replace("line 5\n", "staged\n"))
     turn.write("new", "mine\n")

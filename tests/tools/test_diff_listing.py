@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from podiumd.tools.git.diff_listing import ChangedFile, as_added, commits_of, files_of
+from podiumd.tools.git.changes_since import ChangedFile, as_added, commits_of, files_of
 
 ZERO = b"0" * 40
 RAW = b":%b %b " + ZERO + b" " + ZERO + b" %b"

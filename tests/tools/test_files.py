@@ -33,7 +33,7 @@ from podiumd.tools.git.queries import GitError
 from podiumd.tools.git.worktree_remains import is_unfinished
 from podiumd.tools.sandbox.boundary import Boundary, tidy
 from tests.patience import HANG_SECONDS
-from tests.tools.git_repository import commit, make_repository, run_git
+from tests.tools.git_repository import begun, make_repository, run_git
 
 
 def digest(data: bytes) -> str:
@@ -291,9 +291,7 @@ def put(kind: Kind, path: Path) -> None:
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
     """A repository, with a worktree beside it."""
-    top = make_repository(tmp_path / "project")
-    (top / "a.txt").write_text("a\n")
-    commit(top, "first")
+    top = begun(tmp_path / "project", {"a.txt": "a\n"})
     run_git(top, "worktree", "add", "-q", "-b", "side", f"{tmp_path}/side")
     return top
 

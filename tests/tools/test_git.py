@@ -15,11 +15,11 @@ import trio
 from podiumd.core.decide.claims import same_content
 from podiumd.tools.git import content_digest
 from podiumd.tools.git import queries as git
-from podiumd.tools.git.plumbing import GitCall
+from podiumd.tools.git.process import GitCall
 from podiumd.tools.git.queries import GitError
 from tests.long import spread
 from tests.patience import HANG_SECONDS
-from tests.tools.git_repository import HOSTILE, commit, make_repository, run_git
+from tests.tools.git_repository import HOSTILE, begun, commit, make_repository, run_git
 
 pytestmark = pytest.mark.usefixtures("home")
 
@@ -398,10 +398,7 @@ def test_a_file_that_is_gone_counts_as_that(tmp_path: Path) -> None:
 async def test_what_a_nested_repository_names_is_not_run_and_its_changes_count(
     repository: Path,
 ) -> None:
-    inner = make_repository(repository / "inner")
-    (inner / "file").write_text("1\n")
-    (inner / ".gitattributes").write_text("file filter=planted\n")
-    commit(inner, "first")
+    inner = begun(repository / "inner", {"file": "1\n", ".gitattributes": "file filter=planted\n"})
     trace = repository.parent / "trace"
     run_git(inner, "config", "filter.planted.clean", f"touch '{trace}'; cat")
     run_git(repository, "add", "inner")  # as a submodule is: by its commit

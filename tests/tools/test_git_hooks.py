@@ -19,10 +19,10 @@ from podiumd.tools.commit.hooks import (
     write_message,
 )
 from podiumd.tools.git import queries as git
-from podiumd.tools.git.plumbing import GitCall
+from podiumd.tools.git.process import GitCall
 from podiumd.tools.git.worktree_remains import forget_branch
 from tests.long import sampled
-from tests.tools.git_repository import commit, make_repository, run_git, set_for_person
+from tests.tools.git_repository import begun, run_git, set_for_person
 from tests.tools.turn_repository import Turn
 
 
@@ -170,9 +170,7 @@ def trace(tmp_path: Path) -> Path:
 @pytest.fixture
 def repository(tmp_path: Path, trace: Path) -> Path:
     """One whose settings name a hook for all that may happen, in a file that they include."""
-    path = make_repository(tmp_path / "repository")
-    (path / "a.txt").write_text("one\n")
-    commit(path, "first")
+    path = begun(tmp_path / "repository", {"a.txt": "one\n"})
     run_git(path, "branch", "old")
     lines = "".join(
         f"[hook \"{event}\"]\n\tevent = {event}\n\tcommand = touch '{trace}'\n"

@@ -15,19 +15,11 @@ from trio.testing import wait_all_tasks_blocked
 from podiumd.tools.git import process
 from podiumd.tools.git.at_work import AT_WORK, Reach
 from podiumd.tools.git.beside import Confined
-from podiumd.tools.git.process import GitError, run_beginning, run_git
+from podiumd.tools.git.process import GitCall, GitError
 from podiumd.tools.process import in_thread
-from tests.tools.git_repository import begin
 
 GIGABYTES = 3 * 1024**3
 ONLY_LINUX = pytest.mark.skipif(sys.platform != "linux", reason="the system has no such bound")
-
-
-@pytest.fixture
-def repository(tmp_path: Path) -> Path:
-    path = tmp_path / "repository"
-    begin(path, {"a.txt": "one\n"})
-    return path
 
 
 def lying_commit(repository: Path) -> str:
@@ -45,17 +37,17 @@ def lying_commit(repository: Path) -> str:
 async def test_a_git_that_is_to_take_gigabytes_gives_up_and_that_is_said(
     repository: Path, beside: bool
 ) -> None:
-    name = lying_commit(repository)
+    name, call = lying_commit(repository), GitCall(f"{repository}")
     reach = Reach("bwrap", f"{repository}")
     if beside:
         AT_WORK.begin(reach)
     try:
         with pytest.raises(GitError, match=r"git cat-file .* asked for more than 2 GB of memory"):
             # It reads what is asked for only once it has its bound, whenever that came.
-            await run_git(f"{repository}", "cat-file", "--batch", stdin=f"{name}\n".encode())
+            await call.run("cat-file", "--batch", stdin=f"{name}\n".encode())
         with pytest.raises(GitError, match="failed with status 128"):
-            await run_beginning(f"{repository}", "cat-file", "commit", name, most=10)
-        assert (await run_git(f"{repository}", "status", "--short")).returncode == 0
+            await call.beginning(10, "cat-file", "commit", name)
+        assert (await call.run("status", "--short")).returncode == 0
     finally:
         AT_WORK.end(reach)
 

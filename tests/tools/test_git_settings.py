@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from podiumd.tools.git import queries as git
-from podiumd.tools.git.plumbing import GitCall
+from podiumd.tools.git.process import GitCall
 from podiumd.tools.git.queries import GitError
 from podiumd.tools.git.settings import cut_short, kept_from, named_programs, runs_nothing, within
 from tests.long import sampled
-from tests.tools.git_repository import commit, make_repository, run_git, set_for_person
+from tests.tools.git_repository import begun, run_git, set_for_person
 
 pytestmark = pytest.mark.usefixtures("home")
 
@@ -19,11 +19,7 @@ pytestmark = pytest.mark.usefixtures("home")
 @pytest.fixture
 def repository(tmp_path: Path) -> Path:
     """One whose files go through the filter ``x``."""
-    path = make_repository(tmp_path / "repository")
-    (path / ".gitattributes").write_text("*.x filter=x\n")
-    (path / "a.x").write_text("plain\n")
-    commit(path, "first")
-    return path
+    return begun(tmp_path / "repository", {".gitattributes": "*.x filter=x\n", "a.x": "plain\n"})
 
 
 def test_settings_that_name_a_program_are_found_among_the_others() -> None:

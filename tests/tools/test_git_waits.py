@@ -12,14 +12,14 @@ from trio.testing import MockClock, wait_all_tasks_blocked
 from podiumd.core.run.native_loop_facts import FileChange
 from podiumd.tools.commit.changes import TreeWatch
 from podiumd.tools.commit.originals import Originals
-from podiumd.tools.git import process, refused
+from podiumd.tools.git import process
 from podiumd.tools.git import queries as git
 from podiumd.tools.git import waits as git_waits
-from podiumd.tools.git.plumbing import GitCall
+from podiumd.tools.git.process import GitCall
 from podiumd.tools.git.queries import GitError
 from podiumd.tools.git.waits import waiting_below
 from tests.tools.boxed_project import Inside
-from tests.tools.git_repository import commit, make_repository
+from tests.tools.git_repository import begun
 
 NAMES = (".gitattributes", ".gitignore", ".gitmodules", ".mailmap")
 EMPTY = "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391"
@@ -28,10 +28,7 @@ EMPTY = "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391"
 
 @pytest.fixture
 def repository(tmp_path: Path) -> Path:
-    path = make_repository(tmp_path / "repository")
-    (path / "sub").mkdir()
-    (path / "sub/a.txt").write_text("one\n")
-    commit(path, "first")
+    path = begun(tmp_path / "repository", {"sub/a.txt": "one\n"})
     (path / "sub/a.txt").write_text("two\n")
     return path
 
@@ -127,7 +124,7 @@ def looked(monkeypatch: pytest.MonkeyPatch) -> trio.Event:
         trio.from_thread.run_sync(event.set)
         return found
 
-    monkeypatch.setattr(refused, "waiting_below", look)
+    monkeypatch.setattr(git_waits, "waiting_below", look)
     return event
 
 

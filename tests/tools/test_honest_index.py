@@ -14,11 +14,11 @@ from podiumd.tools.commit.originals import Originals
 from podiumd.tools.git import honest_index, pinned_settings
 from podiumd.tools.git import queries as git
 from podiumd.tools.git.changes_since import changes_since
-from podiumd.tools.git.plumbing import GitCall
+from podiumd.tools.git.process import GitCall
 from podiumd.tools.git.queries import GitError
 from tests.long import sampled
 from tests.tools.forged_index import forge, forge_trees, forge_untracked, stat_of, trees_in
-from tests.tools.git_repository import HOSTILE, commit, make_repository, run_git
+from tests.tools.git_repository import HOSTILE, begun, commit, make_repository, run_git
 from tests.tools.turn_repository import TEN, Turn
 
 HIDING = sampled(
@@ -78,9 +78,7 @@ async def test_a_command_that_hides_what_it_changes_is_seen(
 
 
 async def test_what_a_submodule_hides_is_seen(repo: Path, tmp_path: Path) -> None:
-    inner = make_repository(tmp_path / "inner")
-    (inner / "a.txt").write_text("a\n")
-    commit(inner, "first")
+    inner = begun(tmp_path / "inner", {"a.txt": "a\n"})
     run_git(repo, "-c", "protocol.file.allow=always", "submodule", "add", "-q", f"{inner}", "inner")
     commit(repo, "with a submodule")
     hide(repo / "inner", ["--skip-worktree"], "a.txt")

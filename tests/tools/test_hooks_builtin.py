@@ -12,7 +12,7 @@ import pytest
 from podiumd.tools import failpoints
 from podiumd.tools.hooks.builtin import Moment, run_builtin
 from podiumd.tools.hooks.hooks import HookResult
-from tests.tools.git_repository import commit, make_repository
+from tests.tools.git_repository import begun, make_repository
 
 CONTEXT = {"goal": "A shop", "parts": [{"name": "door"}, {"name": "till"}], "notes": None}
 WRITE = ("podium:write", "docs/plan.md", "docs/plan.json")
@@ -52,9 +52,7 @@ async def test_exists_names_the_paths_that_are_missing_and_refuses_ones_outside(
 async def test_clean_tree_names_what_is_uncommitted_and_that_there_is_no_git(
     tmp_path: Path,
 ) -> None:
-    project = make_repository(tmp_path / "project")
-    (project / "a").write_text("a")
-    commit(project, "first")
+    project = begun(tmp_path / "project", {"a": "a"})
     assert (await run(project, "podium:clean-tree")).exit_status == 0
     (project / "b").write_text("b")
     no = await run(project, "podium:clean-tree")

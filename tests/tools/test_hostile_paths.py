@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from podiumd.tools.agent import workspace_walk
+from podiumd.tools.agent import workspace as module
 from podiumd.tools.agent.workspace import Refused, Workspace
 from tests.long import sampled
 
@@ -181,7 +181,7 @@ def test_a_link_that_is_put_there_right_after_the_look_leads_nowhere(
     target = outside if kind == "directory" else outside / "a.txt"
     workspace = Workspace(root)
     digest = workspace.digest("swapped/a.txt")
-    real = workspace_walk.status_of
+    real = module.status_of
 
     def look_and_swap(name: str, above: int) -> os.stat_result | None:
         status = real(name, above)
@@ -190,7 +190,7 @@ def test_a_link_that_is_put_there_right_after_the_look_leads_nowhere(
             victim.symlink_to(target)
         return status
 
-    monkeypatch.setattr(workspace_walk, "status_of", look_and_swap)
+    monkeypatch.setattr(module, "status_of", look_and_swap)
 
     act = workspace.read
     if use == "write":

@@ -100,7 +100,7 @@ async def test_it_gets_no_more_memory_than_is_said(from_its_start: bool) -> None
     code = "import sys; sys.stdin.read(); print(len(bytes(600 * 1024**2)))"
     command = [sys.executable, "-c", code]
     line = bounded(command, most) if from_its_start else command
-    one = Program(line, ENVIRONMENT, b"go", None if from_its_start else most)
+    one = Program(line, ENVIRONMENT, b"go", memory=None if from_its_start else most)
     await one.over()
     done = one.result()
     assert b"MemoryError" in done.stderr and done.returncode == 1

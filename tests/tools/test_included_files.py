@@ -12,23 +12,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 from trio.testing import MockClock
 
-from podiumd.tools.git import included_files, process
+from podiumd.tools.git import process, waits
 from podiumd.tools.git import queries as git
 from podiumd.tools.git import waits as git_waits
-from podiumd.tools.git.included_files import included_in, waiting_settings
 from podiumd.tools.git.pinned_settings import repository_at
-from podiumd.tools.git.plumbing import GitCall
+from podiumd.tools.git.process import GitCall
 from podiumd.tools.git.queries import GitError
-from podiumd.tools.git.waits import waiting_within
-from tests.tools.git_repository import commit, make_repository, run_git
+from podiumd.tools.git.waits import included_in, waiting_settings, waiting_within
+from tests.tools.git_repository import begun, make_repository, run_git
 
 
 @pytest.fixture
 def repo(tmp_path: Path) -> Path:
-    repo = make_repository(tmp_path / "repo")
-    (repo / "a.txt").write_text("a\n")
-    commit(repo, "first")
-    return repo
+    return begun(tmp_path / "repo", {"a.txt": "a\n"})
 
 
 def add(repo: Path, lines: str, name: str = ".git/config") -> None:
@@ -194,7 +190,7 @@ def test_what_is_looked_at_is_bounded(repo: Path, monkeypatch: pytest.MonkeyPatc
     )
     assert waiting_settings(repository) == f"{repo}/.git/../pipe"
 
-    monkeypatch.setattr(included_files, "MOST_FILES", 2)
+    monkeypatch.setattr(waits, "MOST_INCLUDED", 2)
 
     assert waiting_settings(repository) is None
 

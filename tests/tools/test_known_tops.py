@@ -13,7 +13,7 @@ from podiumd.tools.git import known_tops, pinned_settings
 from podiumd.tools.git import queries as git
 from podiumd.tools.git.known_tops import Tops
 from podiumd.tools.git.queries import GitError
-from tests.tools.git_repository import commit, make_repository, run_git
+from tests.tools.git_repository import begun, commit, make_repository, run_git
 
 
 @pytest.fixture
@@ -34,11 +34,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 @pytest.fixture
 def repository(tmp_path: Path) -> Path:
-    path = make_repository(tmp_path / "repository")
-    (path / "sub").mkdir()
-    (path / "sub/a.txt").write_text("one\n")
-    commit(path, "first")
-    return path
+    return begun(tmp_path / "repository", {"sub/a.txt": "one\n"})
 
 
 async def told(path: Path) -> str | None:

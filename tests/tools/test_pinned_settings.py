@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 from podiumd.tools.git import pinned_settings, process
 from podiumd.tools.git import queries as git
 from podiumd.tools.git.pinned_settings import Listings, Pins, repository_at, settings_text
-from podiumd.tools.git.plumbing import GitCall
-from podiumd.tools.git.process import PINS
+from podiumd.tools.git.process import PINS, GitCall
 from tests.patience import HANG_SECONDS
 from tests.tools.git_repository import run_git, set_for_person
 

@@ -14,7 +14,7 @@ from podiumd.tools.agent.registry import UNCOVERED, UNSEEN, Done, Plan, Tool, To
 from podiumd.tools.agent.workspace import Workspace
 from podiumd.tools.commit.originals import Originals
 from podiumd.tools.git.waits import WAITS
-from podiumd.tools.sandbox.sandbox import Enclosed, Policy, Probe, Sandbox
+from podiumd.tools.sandbox.sandbox import Enclosure, Policy, Probe, Sandbox
 from tests.long import sampled
 from tests.tools.fresh_turn import fresh_turn
 from tests.tools.git_repository import commit, make_repository, run_git
@@ -277,9 +277,9 @@ async def test_a_command_in_a_sandbox_cannot_let_go_of_the_daemons_locks(
 ) -> None:
     """One outside keeps them: what outlives a daemon goes on to hold the tree."""
 
-    async def enclose(*_: Path) -> tuple[Enclosed | None, str]:
+    async def enclose(*_: Path) -> tuple[Enclosure | None, str]:
         await trio.lowlevel.checkpoint()
-        return (Enclosed(prefix=("/usr/bin/env",), variables={}) if confined else None), ""
+        return (Enclosure(prefix=("/usr/bin/env",), variables={}) if confined else None), ""
 
     held = os.open(tmp_path / "lock", os.O_RDWR | os.O_CREAT)
     os.set_inheritable(held, False)

@@ -10,7 +10,7 @@ import pytest
 import trio
 
 from podiumd.tools.confine.places import Places, places_for
-from podiumd.tools.sandbox.sandbox import Enclosed, Probe, Sandbox, SandboxRefused
+from podiumd.tools.sandbox.sandbox import Enclosure, Probe, Sandbox, SandboxRefused
 from tests.tools.boxed_project import Inside
 from tests.tools.git_repository import commit, make_repository, run_git
 
@@ -205,7 +205,7 @@ def test_a_directory_of_path_that_holds_the_home_or_the_state_is_not_shown(tmp_p
 async def test_it_outlives_the_thread_that_has_started_it(inside: Inside) -> None:
     """Threads come and go; a command may take an hour."""
     enclosure, _ = await inside.sandbox.enclose(inside.project, inside.state)
-    assert isinstance(enclosure, Enclosed)
+    assert isinstance(enclosure, Enclosure)
     enclosure.prepare()
     started: list[subprocess.Popen[bytes]] = []
     argv = enclosure.command(["/bin/sh", "-c", "read line && echo $line"])

@@ -9,7 +9,7 @@ import pytest
 from podiumd.tools.confine.bubblewrap import bubblewrap_arguments
 from podiumd.tools.confine.places import Places, places_for
 from podiumd.tools.confine.seatbelt import profile
-from podiumd.tools.sandbox.sandbox import Enclosed, Probe, Sandbox
+from podiumd.tools.sandbox.sandbox import Enclosure, Probe, Sandbox
 
 PLACES = Places(
     root="/Users/ada/proj",
@@ -79,7 +79,7 @@ async def test_on_macos_commands_have_a_home_of_the_turn(tmp_path: Path) -> None
 
     enclosed, notice = await sandbox.enclose(root, tmp_path / "turn")
 
-    assert isinstance(enclosed, Enclosed) and notice == ""
+    assert isinstance(enclosed, Enclosure) and notice == ""
     assert enclosed.prefix[:2] == ("/usr/bin/sandbox-exec", "-p")
     assert f'(subpath "{root}")' in enclosed.prefix[2]
     assert enclosed.variables == {"HOME": f"{tmp_path}/turn", "TMPDIR": f"{tmp_path}/turn"}

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import trio
 
-from podiumd.tools.sandbox.sandbox import Enclosed, Probe, Sandbox, SandboxRefused
+from podiumd.tools.sandbox.sandbox import Enclosure, Probe, Sandbox, SandboxRefused
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="bubblewrap is Linux's")
 
@@ -117,7 +117,7 @@ async def test_a_sandbox_that_works_later_is_found(
 
 
 def test_what_names_things_outside_is_not_in_the_environment() -> None:
-    enclosed = Enclosed(prefix=("bwrap",), variables={"HOME": "/h", "TMPDIR": "/tmp"})
+    enclosed = Enclosure(prefix=("bwrap",), variables={"HOME": "/h", "TMPDIR": "/tmp"})
 
     inside = enclosed.environment({"SSH_AUTH_SOCK": "/x", "XDG_RUNTIME_DIR": "/y", "LANG": "C"})
 

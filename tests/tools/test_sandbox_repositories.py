@@ -19,9 +19,9 @@ import pytest
 import trio
 
 from podiumd.tools.files.owner_rights import entries_of
-from podiumd.tools.git import repository_links
+from podiumd.tools.git import repository_remains
 from podiumd.tools.git.nested_repositories import RepositoryLook
-from podiumd.tools.git.new_repository import is_plain
+from podiumd.tools.git.repository_remains import is_plain
 from podiumd.tools.sandbox.boundary import RECORD, Boundary, Placeholders, Tidied, make_up_for, tidy
 from podiumd.tools.sandbox.sandbox import Probe, Sandbox
 from podiumd.tools.sandbox.shell import ShellResult
@@ -296,7 +296,7 @@ async def test_no_heap_of_a_repository_hides_one_that_runs_something(inside: Ins
 async def test_a_harmless_one_in_a_heap_turns_into_no_other(
     inside: Inside, place: str, how: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(repository_links, "_TICK_NS", 0)  # what was before is not new
+    monkeypatch.setattr(repository_remains, "_TICK_NS", 0)  # what was before is not new
     sub, canary = inside.project / f".git/{place}/x", inside.home / "canary"
     assert (await inside.run(f"git init -q {sub}; rm {sub}/.git/hooks/*")).tidied == Tidied()
 
@@ -407,7 +407,7 @@ async def test_objects_in_which_nothing_is_new_are_not_looked_into(
         looked.append(directory)
         return real(directory)
 
-    monkeypatch.setattr(repository_links, "entries_of", entries)
+    monkeypatch.setattr(repository_remains, "entries_of", entries)
     later = (inside.project / ".git").stat().st_ctime_ns + 3600 * 10**9
     tidy(msgspec.structs.replace(fresh, began=later), RepositoryLook(inside.project))
     few = [path for path in looked if "/objects/" in path]
@@ -423,7 +423,7 @@ async def test_a_hook_that_is_changed_where_it_stands_is_seen_among_heaps_too(
     inside: Inside, how: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its directory's own time says nothing of it."""
-    monkeypatch.setattr(repository_links, "_TICK_NS", 0)
+    monkeypatch.setattr(repository_remains, "_TICK_NS", 0)
     inner, canary = inside.project / ".git/lfs/x", inside.home / "canary"
     run_git(inside.project, "init", "-q", f"{inner}")
     hook = inner / ".git/hooks/post-index-change"

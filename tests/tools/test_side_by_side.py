@@ -24,7 +24,7 @@ from podiumd.tools.files import owner_rights
 from podiumd.tools.git.nested_repositories import RepositoryLook
 from podiumd.tools.sandbox import boundary
 from podiumd.tools.sandbox.boundary import Boundary, Placeholders, tidy
-from podiumd.tools.sandbox.sandbox import Enclosed
+from podiumd.tools.sandbox.sandbox import Enclosure
 from podiumd.tools.sandbox.shell import ShellResult, run_arguments
 from tests.tools.boxed_project import Inside
 from tests.tools.fresh_turn import fresh_turn
@@ -33,7 +33,7 @@ from tests.tools.git_repository import make_repository, run_git
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="bubblewrap is Linux's")
 
 
-def exchanged(inside: Inside, path: Path, target: Path, enclosure: Enclosed) -> Enclosed:
+def exchanged(inside: Inside, path: Path, target: Path, enclosure: Enclosure) -> Enclosure:
     """The same sandbox, whose bubblewrap finds a link to ``target`` in the place of ``path`` when
     it asks what it is to mount, and the directory itself again at once after that."""
     program = inside.state / "bwrap"
@@ -50,13 +50,13 @@ def exchanged(inside: Inside, path: Path, target: Path, enclosure: Enclosed) -> 
     return msgspec.structs.replace(enclosure, prefix=(f"{program}", *enclosure.prefix[1:]))
 
 
-async def enclosed(inside: Inside, root: Path) -> Enclosed:
+async def enclosed(inside: Inside, root: Path) -> Enclosure:
     enclosure, _ = await inside.sandbox.enclose(root, inside.state)
     assert enclosure is not None
     return enclosure
 
 
-async def run(enclosure: Enclosed, root: Path, command: str) -> ShellResult:
+async def run(enclosure: Enclosure, root: Path, command: str) -> ShellResult:
     return await run_arguments(
         ["/bin/sh", "-c", command],
         cwd=f"{root}",

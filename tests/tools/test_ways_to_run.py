@@ -31,11 +31,11 @@ from podiumd.tools.commit.hooks import Hooks
 from podiumd.tools.commit.identity import unknown_committer
 from podiumd.tools.commit.index_lock import settle_index
 from podiumd.tools.commit.originals import Originals
-from podiumd.tools.commit.worktree_merge import Plan, commit_of
+from podiumd.tools.commit.worktree_merge import Plan
 from podiumd.tools.git import queries as git
 from podiumd.tools.git import worktree_remains
 from podiumd.tools.git.changes_since import changes_since
-from podiumd.tools.git.plumbing import GitCall
+from podiumd.tools.git.process import GitCall
 from podiumd.tools.git.queries import GitError
 from tests.long import sampled
 from tests.patience import HANG_SECONDS
@@ -168,7 +168,7 @@ async def every_call_of_ours(root: Path, folder: Path) -> None:
 
     async def merge() -> None:
         at = GitCall(top)
-        theirs, ours = await commit_of(at, "refs/heads/old"), await commit_of(at, "HEAD")
+        theirs, ours = await at.commit_of("refs/heads/old"), await at.commit_of("HEAD")
         if theirs is not None and ours is not None:
             # At once: what is prepared before looks for what is named, and is to be no help.
             plan = Plan(branch="old", commit=theirs, into="main", head=ours, contained=False)

@@ -11,7 +11,7 @@ from podiumd.tools.commit.worktree_merge import NotMerged, merge, prepare
 from podiumd.tools.git import queries as git
 from tests.long import sampled
 from tests.tools.forged_index import forge
-from tests.tools.git_repository import commit, make_repository, run_git, set_for_person
+from tests.tools.git_repository import begun, commit, make_repository, run_git, set_for_person
 
 
 @pytest.mark.parametrize(
@@ -30,9 +30,7 @@ async def test_what_is_told_as_merged_is_merged(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, key: str, value: str
 ) -> None:
     as_somebody(tmp_path, monkeypatch)
-    repository = make_repository(tmp_path / "repository")
-    (repository / "a.txt").write_text("one\n")
-    commit(repository, "first")
+    repository = begun(tmp_path / "repository", {"a.txt": "one\n"})
     run_git(repository, "checkout", "-q", "-b", "side")
     (repository / "b.txt").write_text("new\n")
     commit(repository, "side")

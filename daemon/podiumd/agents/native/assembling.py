@@ -25,8 +25,7 @@ from podiumd.core.decide.policy import Mode
 from podiumd.core.prompts.tools import ToolSpec
 from podiumd.core.run import native_loop_facts as lf
 from podiumd.drivers.base import TurnJournal, TurnRequest
-from podiumd.tools.agent.registry import Toolbox, ToolContext
-from podiumd.tools.agent.tool import Tool
+from podiumd.tools.agent.registry import Tool, Toolbox, ToolContext
 from podiumd.tools.agent.workspace import Workspace
 from podiumd.tools.commit.originals import Originals
 from podiumd.tools.git import queries as git

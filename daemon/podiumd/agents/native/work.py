@@ -36,7 +36,7 @@ from podiumd.core.times import wire_time
 from podiumd.drivers.base import JournalClosed, TurnJournal, TurnRequest
 from podiumd.tools.agent.registry import Toolbox
 from podiumd.tools.agent.workspace import Refused
-from podiumd.tools.commit.earlier_turns import Earlier
+from podiumd.tools.commit.changes import Earlier
 from podiumd.tools.failpoints import failpoint
 from podiumd.tools.files.disk import is_full
 

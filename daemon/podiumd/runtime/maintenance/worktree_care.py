@@ -33,12 +33,11 @@ from podiumd.runtime.worktrees.listing import (
     listed,
     look_inside,
 )
-from podiumd.tools.commit.worktree_merge import NotMerged, commit_of, merge, prepare, unfinished
+from podiumd.tools.commit.worktree_merge import NotMerged, merge, prepare, unfinished
 from podiumd.tools.failpoints import failpoint
 from podiumd.tools.files.delete import delete_tree
 from podiumd.tools.git import queries as git
-from podiumd.tools.git.plumbing import GitCall
-from podiumd.tools.git.process import PINS, GitError
+from podiumd.tools.git.process import PINS, GitCall, GitError
 from podiumd.tools.process.processes import carriers, wait_gone
 from podiumd.wire.runs import LeftPaths, Merged, Removed, WorktreeRow
 
@@ -120,7 +119,7 @@ class WorktreeCare:
             try:
                 await self._require_empty(plan)
                 lost = await self._lost(run_id, plan, force)
-                commit = await commit_of(GitCall(plan.repository), f"refs/heads/{plan.branch}")
+                commit = await GitCall(plan.repository).commit_of(f"refs/heads/{plan.branch}")
                 kept = await self._remove(run_id, Intended(what="remove", plan=plan, commit=commit))
             except (GitError, OSError) as error:
                 raise PodiumError(f"The worktree was not removed: {error}") from error
@@ -313,7 +312,7 @@ async def _finish(intended: Intended) -> bool:
         intended.commit is None
         or await origin.out("for-each-ref", "--format=%(worktreepath)", name) != b"\n"
     ):
-        return intended.commit is not None and await commit_of(origin, name) is not None
+        return intended.commit is not None and await origin.commit_of(name) is not None
     # Deletes it only while it has that value: a commit made in between is not lost.
     return (await origin.run("update-ref", "-d", name, intended.commit)).returncode != 0
 

@@ -15,8 +15,7 @@ from podiumd.core.run.state import RunState
 from podiumd.runtime.errors import PodiumError, Refused
 from podiumd.tools.git import content_digest
 from podiumd.tools.git import queries as git
-from podiumd.tools.git.changes_since import Part, changes_since
-from podiumd.tools.git.diff_listing import name_of
+from podiumd.tools.git.changes_since import Part, changes_since, name_of
 from podiumd.tools.git.process import GitError
 from podiumd.wire.runs import Diff, DiffCommit, DiffFile, DiffPart
 

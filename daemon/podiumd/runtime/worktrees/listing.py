@@ -16,11 +16,10 @@ from podiumd.runtime.context import Context
 from podiumd.runtime.fact_reader import summary
 from podiumd.runtime.recipes.catalogue import shown
 from podiumd.store.records import RunRow
-from podiumd.tools.commit.worktree_merge import commit_of, unfinished
+from podiumd.tools.commit.worktree_merge import unfinished
 from podiumd.tools.files.walk import walk
 from podiumd.tools.git import queries as git
-from podiumd.tools.git.plumbing import GitCall
-from podiumd.tools.git.process import GitError
+from podiumd.tools.git.process import GitCall, GitError
 from podiumd.wire.runs import WorktreeRow
 
 LOOK_SECONDS = 10.0
@@ -157,9 +156,9 @@ async def look_inside(plan: Worktree) -> Inside:
     paths = await git.dirty(plan.directory)
     there = GitCall(plan.directory, {"GIT_OPTIONAL_LOCKS": "0"})
     origin = GitCall(plan.repository, {"GIT_OPTIONAL_LOCKS": "0"})
-    head = await commit_of(origin, f"refs/heads/{plan.branch}")
-    out = await commit_of(there, "HEAD")
-    current = await commit_of(origin, "HEAD")
+    head = await origin.commit_of(f"refs/heads/{plan.branch}")
+    out = await there.commit_of("HEAD")
+    current = await origin.commit_of("HEAD")
     wanted = [one for one in dict.fromkeys((head, out)) if one is not None]
     commits = 0
     if wanted:

@@ -24,7 +24,7 @@ from podiumd.speech.words.terms import (
     of_files,
 )
 from podiumd.tools.files.plain_file import read_plain
-from podiumd.tools.git.process import GitError, run_beginning
+from podiumd.tools.git.process import GitCall, GitError
 from podiumd.wire.voice import Terms
 from podiumd.wire.voice import TermSource as Source
 
@@ -145,9 +145,7 @@ def _names(listed: str) -> list[str]:
 async def _git_output(directory: str, *arguments: str) -> str:
     """Return git's output, at most ``MOST_GIT_BYTES``; empty where it fails or there is none."""
     try:
-        said, _ = await run_beginning(
-            directory, *arguments, most=MOST_GIT_BYTES, variables=_NO_LOCKS
-        )
+        said, _ = await GitCall(directory, _NO_LOCKS).beginning(MOST_GIT_BYTES, *arguments)
     except GitError:
         return ""
     return said.decode("utf-8", "replace")

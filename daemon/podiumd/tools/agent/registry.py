@@ -7,33 +7,34 @@ and says what would be done, for a person or a policy to decide on; ``Plan.perfo
 from __future__ import annotations
 
 import shlex
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import msgspec
 import trio
 
+from podiumd.core.decide.policy import Risk
 from podiumd.core.reply import action_args as args
 from podiumd.core.reply.actions import Action
 from podiumd.core.run.native_loop_facts import FileChange, Result
 from podiumd.tools.agent import edit
 from podiumd.tools.agent.search import search
 from podiumd.tools.agent.test_command import detect_test_command
-from podiumd.tools.agent.tool import Done, OnOutput, Plan, Tool, ToolContext
-from podiumd.tools.agent.workspace import Refused
-from podiumd.tools.commit.changes import TreeWatch
+from podiumd.tools.agent.workspace import Refused, Workspace
+from podiumd.tools.commit.changes import Earlier, TreeWatch, with_earlier
 from podiumd.tools.commit.commit import CommitOrder, Committed, commit_changes
 from podiumd.tools.commit.confined_filters import ConfinedFilters
-from podiumd.tools.commit.earlier_turns import Earlier, with_earlier
 from podiumd.tools.commit.hooks import Hooks
 from podiumd.tools.commit.identity import unknown_committer
+from podiumd.tools.commit.originals import Originals
 from podiumd.tools.commit.record import RECORD as COMMIT_RECORD
+from podiumd.tools.git.line_up import LineUp
 from podiumd.tools.git.queries import GitError
 from podiumd.tools.sandbox.boundary import HEAD_ASIDE, LEFT, SET_ASIDE
-from podiumd.tools.sandbox.sandbox import Enclosure, SandboxRefused
+from podiumd.tools.sandbox.sandbox import Enclosure, Sandbox, SandboxRefused
 from podiumd.tools.sandbox.shell import ShellResult, command_environment, run_arguments
-
-__all__ = ["Done", "Plan", "Tool", "ToolContext", "Toolbox"]
 
 COMMAND_SECONDS, TEST_SECONDS, MOST_SECONDS = 120.0, 600.0, 3600.0
 """Seconds that a command and a test run may take by default, and at most."""
@@ -51,6 +52,79 @@ UNCOVERED = (
     "are in no commit of this turn: {}"
 )
 _MOST_NAMED = 5
+
+OnOutput = Callable[[str], None]
+
+
+class Done(msgspec.Struct, frozen=True):
+    """The result of a tool's use, and the files that it changed, in order."""
+
+    result: Result
+    changes: tuple[FileChange, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """A use of a tool, ready to be decided on.
+
+    ``preview`` is what a person decides by: a unified diff, or the command line; empty for what
+    only reads. ``command`` is the command line where there is one. ``changes`` are the files that
+    will be written, as they are and as they will be; what a command changes is not known before.
+    """
+
+    action: str
+    risk: Risk
+    preview: str = ""
+    command: str | None = None
+    changes: tuple[FileChange, ...] = ()
+    perform: Callable[[OnOutput | None], Awaitable[Done]] = field(repr=False)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ToolContext:
+    """The resources that tools work with, for one turn.
+
+    ``environment`` is the environment of commands before keys are taken out; ``hidden_names`` are
+    names of further variables that hold keys; ``scratch`` is a directory of the turn's own, beside
+    which its records lie; ``unasked``: its commands may be run without a question; ``inherited``
+    are descriptors that commands outside a sandbox keep open; ``test_command`` is the configured
+    one. ``committing`` is where turns of one repository wait for each other.
+    """
+
+    workspace: Workspace
+    originals: Originals
+    sandbox: Sandbox
+    environment: Mapping[str, str]
+    turn_id: str
+    scratch: Path
+    test_command: str = ""
+    hidden_names: tuple[str, ...] = ()
+    inherited: tuple[int, ...] = ()
+    unasked: bool = False
+    committing: LineUp = field(default_factory=LineUp)
+
+
+@dataclass(frozen=True)
+class Tool:
+    """A tool. ``parameters`` is a struct; ``critical``: a failure ends the batch it is in."""
+
+    name: str
+    description: str
+    risk: Risk
+    parameters: type[msgspec.Struct]
+    plan: Callable[[Any], Awaitable[Plan]]
+    critical: bool = False
+
+    def describe(self) -> dict[str, Any]:
+        """Describe the tool for a model: name, description, risk, and JSON schema of parameters."""
+        _, components = msgspec.json.schema_components([self.parameters], ref_template="#/{name}")
+        schema = components[self.parameters.__name__]
+        return {
+            "name": self.name,
+            "description": self.description,
+            "risk": self.risk,
+            "parameters": {key: value for key, value in schema.items() if key != "title"},
+        }
 
 
 class Toolbox:

@@ -12,11 +12,9 @@ import re
 import shutil
 import subprocess
 import sys
-from collections import deque
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Self
 
 import msgspec
 import trio
@@ -25,14 +23,13 @@ import podiumd
 from podiumd.core.reply.patch import BOM
 from podiumd.tools.agent.workspace import Refused, Workspace
 from podiumd.tools.diff import LinesOfLong, visible
-from podiumd.tools.git.plumbing import GitCall
+from podiumd.tools.git.process import GitCall
 from podiumd.tools.git.queries import GitError
 from podiumd.tools.process.environment import plain_environment
 
 MOST_HITS = 200
 LONGEST_LINE = 300
 LIMIT_SECONDS = 20.0
-_READ_BYTES = 64 * 1024
 _LONGEST_ENTRY = 1024 * 1024
 
 # Our package is found without ``site``; nothing is imported from the tree that is searched.
@@ -41,8 +38,6 @@ _WORKER_ENVIRONMENT = {
     "PYTHONPATH": f"{Path(podiumd.__path__[0]).parent}",
     "PYTHONUTF8": "1",
 }
-
-Hit = tuple[str, int]
 
 
 class SearchResult(msgspec.Struct, frozen=True, kw_only=True):
@@ -175,12 +170,13 @@ class _Finding:
             )
             process: trio.Process = await nursery.start(searcher)
             assert process.stdout is not None and process.stderr is not None
-            async for path, line in _Entries(process.stdout):
-                if self._count == MOST_HITS:
-                    self.full = True
+            rest = b""
+            async for piece in process.stdout:
+                *lines, rest = (rest + piece).split(b"\n")
+                for line in lines:
+                    self._take(line)
+                if self.full or len(rest) > _LONGEST_ENTRY:
                     break
-                self._hits.setdefault(path.removeprefix("./"), []).append(line)
-                self._count += 1
             if self.full:
                 nursery.cancel_scope.cancel()
             else:
@@ -188,6 +184,17 @@ class _Finding:
         if self._said and not self._count:
             words = self._said.decode("utf-8", "replace").strip()
             raise Refused(f"the search is not understood: {words[:500]}")
+
+    def _take(self, line: bytes) -> None:
+        """Take one line of output, ``path NUL line:text``; one without a number is none."""
+        path, _, text = line.partition(b"\0")
+        number = text.partition(b":")[0]
+        if number.isdigit():
+            self.full = self._count == MOST_HITS
+            if not self.full:
+                name = path.decode("utf-8", "surrogateescape").removeprefix("./")
+                self._hits.setdefault(name, []).append(int(number))
+                self._count += 1
 
     def shown(self) -> list[str]:
         """List the lines that match, as they are in the workspace now. Blocks."""
@@ -209,32 +216,3 @@ class _Finding:
 async def _killed(process: trio.Process) -> None:
     await trio.lowlevel.checkpoint()
     process.kill()  # it holds nothing
-
-
-class _Entries:
-    """``path NUL line:text`` of each line of output, as path and line."""
-
-    def __init__(self, stream: trio.abc.ReceiveStream) -> None:
-        self._stream = stream
-        self._rest = b""
-        self._hits: deque[Hit] = deque()
-
-    def __aiter__(self) -> Self:
-        return self
-
-    async def __anext__(self) -> Hit:
-        await trio.lowlevel.checkpoint()
-        while not self._hits:
-            piece = await self._stream.receive_some(_READ_BYTES)
-            if not piece or len(self._rest) > _LONGEST_ENTRY:
-                raise StopAsyncIteration
-            *lines, self._rest = (self._rest + piece).split(b"\n")
-            self._take(lines)
-        return self._hits.popleft()
-
-    def _take(self, lines: list[bytes]) -> None:
-        for line in lines:
-            path, _, rest = line.partition(b"\0")
-            number = rest.partition(b":")[0]
-            if number.isdigit():
-                self._hits.append((path.decode("utf-8", "surrogateescape"), int(number)))

@@ -25,17 +25,6 @@ from typing import Literal, NamedTuple
 import msgspec
 
 from podiumd.tools.agent.workspace_names import checked_path, is_git, shown
-from podiumd.tools.agent.workspace_walk import (
-    DIRECTORY,
-    Changed,
-    Missing,
-    Refused,
-    Spot,
-    Walk,
-    closed_place,
-    on_disk,
-    status_of,
-)
 from podiumd.tools.failpoints import failpoint
 from podiumd.tools.files.bare_layout import laid_out_by
 
@@ -47,6 +36,7 @@ _BLOCK_BYTES = 256 * 1024
 _MOST_LINKS = 40  # what Linux allows in one path
 # Errors of file systems that have no hard links (exFAT, some in user space).
 _NO_HARD_LINKS = (errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS)
+_DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _KINDS = {
@@ -59,6 +49,29 @@ _KINDS = {
 }
 
 Found = Literal["planned", "before", "neither"]
+
+
+class Refused(Exception):
+    """Signal that a request is refused; the message gives the reason to the requester."""
+
+
+class Missing(Refused):
+    """There is no such file."""
+
+
+class Changed(Refused):
+    """The file is not what it was when the change was planned."""
+
+
+class Spot(NamedTuple):
+    """The place that a path leads to: a name in an open directory, below ``new`` directories to
+    create."""
+
+    above: int
+    new: tuple[str, ...]
+    name: str
+    status: os.stat_result | None
+    path: str
 
 
 class FileContent(msgspec.Struct, frozen=True, kw_only=True):
@@ -267,7 +280,7 @@ class Workspace:
         if fault:
             raise Refused(f"the path {shown(path)} {fault}")
         with on_disk(path):
-            walk = Walk(os.open(self.root, DIRECTORY), self._shut())
+            walk = Walk(os.open(self.root, _DIRECTORY), self._shut())
         try:
             with on_disk(path):
                 spot = self._walked(walk, path)
@@ -369,8 +382,89 @@ def _made(spot: Spot) -> Iterator[int]:
             with suppress(FileExistsError):
                 os.mkdir(name, dir_fd=above)
                 os.fsync(above)
-            opened.append(os.open(name, DIRECTORY, dir_fd=above))
+            opened.append(os.open(name, _DIRECTORY, dir_fd=above))
         yield opened[-1] if opened else spot.above
     finally:
         for descriptor in opened:
             os.close(descriptor)
+
+
+class Walk:
+    """The directories from the root to where a path has led so far, all open."""
+
+    def __init__(self, root: int, shut: frozenset[tuple[int, int]]) -> None:
+        self._open = [root]
+        self._names: list[str] = []
+        self._shut = shut
+        self.new: list[str] = []
+
+    @property
+    def here(self) -> int:
+        return self._open[-1]
+
+    def below_root(self) -> list[str]:
+        return [*self._names, *self.new]
+
+    def up(self, path: str) -> None:
+        """Go back to the directory above. Raises ``Refused`` at the root."""
+        if self.new:
+            raise Missing(f"{shown(path)} goes through a directory that is not there")
+        if not self._names:
+            raise Refused(f"{shown(path)} leads out of the working directory")
+        os.close(self._open.pop())
+        self._names.pop()
+
+    def to_root(self) -> None:
+        """Go back to the root, as a link with an absolute target does."""
+        for descriptor in self._open[1:]:
+            os.close(descriptor)
+        del self._open[1:], self._names[:]
+
+    def look(self, name: str, path: str) -> os.stat_result | None:
+        if is_git(name):
+            raise Refused(f"{shown(path)} is git's own; '.git' is neither read nor written")
+        if self.new:
+            return None
+        status = status_of(name, self.here)
+        if status is not None and (status.st_dev, status.st_ino) in self._shut:
+            raise closed_place(path)
+        return status
+
+    def enter(self, name: str, status: os.stat_result | None, path: str) -> None:
+        if status is None:
+            self.new.append(name)
+            return
+        if not stat.S_ISDIR(status.st_mode):
+            raise Refused(f"{shown(name)} in {shown(path)} is not a directory")
+        descriptor = os.open(name, _DIRECTORY, dir_fd=self.here)
+        self._open.append(descriptor)
+        self._names.append(name)
+        opened = os.fstat(descriptor)
+        if (opened.st_dev, opened.st_ino) in self._shut:
+            raise closed_place(path)
+
+    def close(self) -> None:
+        for descriptor in self._open:
+            os.close(descriptor)
+
+
+def closed_place(path: str) -> Refused:
+    return Refused(f"{shown(path)} is closed: it is Podium's own")
+
+
+def status_of(name: str, above: int) -> os.stat_result | None:
+    try:
+        return os.stat(name, dir_fd=above, follow_symlinks=False)
+    except FileNotFoundError:
+        return None
+
+
+@contextmanager
+def on_disk(path: str) -> Iterator[None]:
+    """Put what the system says in words."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno in (errno.ELOOP, errno.ENOTDIR):
+            raise Refused(f"{shown(path)} changed while it was opened; try again") from error
+        raise Refused(f"{shown(path)}: {error.strerror}") from error

@@ -24,8 +24,7 @@ from podiumd.tools.commit.originals import Originals
 from podiumd.tools.files.plain_file import is_link
 from podiumd.tools.git.honest_index import honest_index
 from podiumd.tools.git.passed_over import LISTED, covers, path_passed_over
-from podiumd.tools.git.plumbing import GitCall
-from podiumd.tools.git.process import Confines
+from podiumd.tools.git.process import Confines, GitCall
 from podiumd.tools.git.queries import GitError, entries
 
 MOST_CHANGES = 500
@@ -61,6 +60,15 @@ class Snapshot(msgspec.Struct, frozen=True):
     prefix: str
     dirty: dict[str, Seen]
     unseen: frozenset[str] = frozenset()
+
+
+class Earlier(NamedTuple):
+    """``since`` is where HEAD was when the turn began, ``foreign`` what was uncommitted when its
+    run began or passed over by git (see ``passed_over``), by paths from the tree's top: a
+    person's."""
+
+    since: str
+    foreign: frozenset[str]
 
 
 class TreeWatch:
@@ -240,6 +248,36 @@ class TreeWatch:
             )
         except GitError:
             return hashlib.sha256(b"not known: " + oid).hexdigest()
+
+
+async def with_earlier(
+    watch: TreeWatch, changes: tuple[FileChange, ...], earlier: Earlier
+) -> tuple[FileChange, ...]:
+    """Put earlier turns' changes that are in no commit yet before the changes of a turn.
+
+    Those are the differences from HEAD that are not foreign, up to where the turn's own change of
+    the file begins. There are none where HEAD has moved in the turn: the committer has chosen what
+    is committed. Raises ``GitError``, ``OSError``.
+    """
+    prefix, found = await watch.uncommitted(earlier.since)
+    own: dict[str, FileChange] = {}
+    for change in changes:
+        own.setdefault(change.path, change)
+    before = []
+    for change in found:
+        first = own.get(change.path)
+        path = prefix + change.path
+        if path in earlier.foreign or (change.before is None and covers(earlier.foreign, path)):
+            continue
+        if first is None:
+            before.append(change)
+        elif first.before != change.before:
+            before.append(
+                FileChange(
+                    path=change.path, before=change.before, after=first.before, mode=change.mode
+                )
+            )
+    return (*before, *changes)
 
 
 def _stamp_of(status: os.stat_result) -> _Stamp:

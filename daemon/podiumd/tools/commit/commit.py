@@ -21,7 +21,6 @@ from pathlib import Path
 import trio
 
 from podiumd.core.run.native_loop_facts import FileChange
-from podiumd.tools.commit.blobs import LeftOut
 from podiumd.tools.commit.changes import PLAIN_MODE, Snapshot, TreeWatch
 from podiumd.tools.commit.hooks import (
     HookFailed,
@@ -35,6 +34,7 @@ from podiumd.tools.commit.index import (
     Differences,
     Entries,
     Entry,
+    LeftOut,
     Porter,
     committed_entries,
     in_the_way,
@@ -44,7 +44,6 @@ from podiumd.tools.commit.index import (
     write_entries,
 )
 from podiumd.tools.commit.index_lock import HeldIndex, held_index
-from podiumd.tools.commit.message import message_of, with_trailers
 from podiumd.tools.commit.originals import Originals
 from podiumd.tools.commit.record import CommitRecord
 from podiumd.tools.commit.result import (
@@ -52,15 +51,16 @@ from podiumd.tools.commit.result import (
     Committed,
     in_another,
     kinds_of,
+    message_of,
     not_committed,
     not_made,
     under_way,
+    with_trailers,
 )
 from podiumd.tools.failpoints import failpoint
 from podiumd.tools.git import queries as looking
 from podiumd.tools.git.line_up import LineUp
-from podiumd.tools.git.plumbing import GitCall
-from podiumd.tools.git.process import Confines
+from podiumd.tools.git.process import Confines, GitCall
 from podiumd.tools.git.queries import GitError, entries
 
 __all__ = ["CommitOrder", "Committed", "commit_changes"]

@@ -14,8 +14,8 @@ import msgspec
 import trio
 
 from podiumd.tools.files.plain_file import is_file, read_plain
-from podiumd.tools.git.plumbing import GitCall
-from podiumd.tools.git.process import GitError
+from podiumd.tools.files.private_file import new_file
+from podiumd.tools.git.process import GitCall, GitError
 from podiumd.tools.git.queries import entries
 from podiumd.tools.sandbox.boundary import LEFT
 from podiumd.tools.sandbox.sandbox import Enclosure
@@ -25,7 +25,6 @@ HOOK_SECONDS = 300.0
 MOST_MESSAGE_BYTES = 256 * 1024
 _OF_PERSON = (b"system", b"global")
 """Git's words for settings that are not the repository's."""
-_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 class HookFailed(Exception):
@@ -92,8 +91,8 @@ def write_message(path: str, message: str) -> None:
     A hook that ran before may have put a link there. Raises ``OSError``.
     """
     Path(path).unlink(missing_ok=True)
-    with open(os.open(path, _NEW, 0o666), "w", encoding="utf-8") as file:
-        file.write(message)
+    with new_file(path, 0o666) as file:
+        file.write(message.encode())
 
 
 def read_message(path: str) -> str:

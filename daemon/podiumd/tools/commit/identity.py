@@ -9,7 +9,7 @@ import os
 from collections.abc import Mapping
 from typing import Final
 
-from podiumd.tools.git.plumbing import GitCall
+from podiumd.tools.git.process import GitCall
 from podiumd.tools.git.queries import GitError, top_level
 
 NOBODY: Final = (

@@ -17,8 +17,9 @@ from typing import Final
 
 import trio
 
+from podiumd.tools.files.private_file import new_file
 from podiumd.tools.git import queries as looking
-from podiumd.tools.git.plumbing import GitCall
+from podiumd.tools.git.process import GitCall
 from podiumd.tools.git.queries import GitError
 
 LOCK_SECONDS: Final = 20.0
@@ -27,7 +28,6 @@ as its author writes."""
 
 _LOOK_SECONDS: Final = 0.1
 _MOST_WORDS: Final = 256
-_NEW: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _READ: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _NO_LINKS: Final = frozenset((errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EMLINK))
 
@@ -147,7 +147,7 @@ def _sweep(directory: str, turn_id: str) -> None:
 
 def _write(path: Path, data: bytes) -> None:
     """Make a new file. A command may have put a link there."""
-    with open(os.open(path, _NEW, 0o666), "wb") as file:
+    with new_file(path, 0o666) as file:
         file.write(data)
 
 

@@ -13,7 +13,7 @@ from typing import Final
 import trio
 
 from podiumd.tools.files.durable_file import store_file
-from podiumd.tools.git.plumbing import GitCall
+from podiumd.tools.git.process import GitCall
 
 RECORD: Final = "commit"
 """The file's name in the directory of its turn."""

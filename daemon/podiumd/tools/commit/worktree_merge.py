@@ -6,19 +6,17 @@ Nothing of the repository's is run, nothing is signed, and a conflict is taken b
 from __future__ import annotations
 
 import os
-from pathlib import Path
 from typing import Final
 
 import msgspec
 import trio
 
 from podiumd.tools.commit.identity import identity_variables
-from podiumd.tools.commit.result import UNDER_WAY
+from podiumd.tools.commit.result import under_way
 from podiumd.tools.failpoints import failpoint
-from podiumd.tools.git.diff_listing import name_of
+from podiumd.tools.git.changes_since import name_of
 from podiumd.tools.git.honest_index import honest_index
-from podiumd.tools.git.plumbing import GitCall
-from podiumd.tools.git.process import GitError, programs_named_in
+from podiumd.tools.git.process import GitCall, GitError, programs_named_in
 from podiumd.tools.git.queries import entries, submodules
 from podiumd.tools.process.processes import MARKER
 
@@ -62,7 +60,7 @@ async def prepare(repository: str, branch: str) -> Plan:
     Raises ``NotMerged`` and ``GitError``.
     """
     git = GitCall(repository, {"GIT_OPTIONAL_LOCKS": "0"})
-    commit = await commit_of(git, f"refs/heads/{branch}")
+    commit = await git.commit_of(f"refs/heads/{branch}")
     if commit is None:
         raise NotMerged(f"'{repository}' has no branch '{branch}' any more.")
     checked_out = await git.run("symbolic-ref", "--quiet", "--short", "HEAD")
@@ -71,7 +69,7 @@ async def prepare(repository: str, branch: str) -> Plan:
             f"'{repository}' has no branch checked out: check out the one to merge into."
         )
     into = os.fsdecode(checked_out.stdout.removesuffix(b"\n"))
-    head = await commit_of(git, "HEAD")
+    head = await git.commit_of("HEAD")
     if head is None:
         raise NotMerged(f"The branch '{into}' of '{repository}' has no commit yet.")
     if into == branch:
@@ -128,38 +126,26 @@ async def _take_back(git: GitCall, plan: Plan, said: bytes) -> None:
         why = f"'{plan.branch}' and '{plan.into}' conflict in {_listed(files)}"
     else:
         why = f"git did not merge '{plan.branch}': {words}"
-    under_way = await _under_way(git)
-    if under_way is not None or await _changed(git):
+    if await _under_way(git) is not None or await _changed(git):
         again = aborted.stderr.decode("utf-8", "replace").strip()[-500:]
         raise GitError(f"{why}; and it could not be taken back: {again}. Look with 'git status'")
     raise NotMerged(f"{why}. It was taken back: '{git.top}' is as it was.", files)
 
 
-async def commit_of(git: GitCall, name: str) -> str | None:
-    """Look up the commit of that name; ``None`` where there is none."""
-    found = await git.run("rev-parse", "--verify", "--quiet", f"{name}^{{commit}}")
-    return found.stdout.decode().strip() if found.returncode == 0 else None
-
-
 async def unfinished(repository: str, commit: str) -> bool:
     """Return whether a merge of this commit is unfinished in the repository."""
-    return await commit_of(GitCall(repository), "MERGE_HEAD") == commit
+    return await GitCall(repository).commit_of("MERGE_HEAD") == commit
 
 
 async def _require_calm(git: GitCall, repository: str) -> None:
-    under_way = await _under_way(git)
-    if under_way is not None:
-        raise NotMerged(
-            f"'{repository}' is in the middle of {under_way}: finish it, or take it back."
-        )
+    busy = await _under_way(git)
+    if busy is not None:
+        raise NotMerged(f"'{repository}' is in the middle of {busy}: finish it, or take it back.")
 
 
 async def _under_way(git: GitCall) -> str | None:
-    for name, what in UNDER_WAY.items():
-        place = Path(git.top, await git.line("rev-parse", "--git-path", name))
-        if await trio.to_thread.run_sync(os.path.lexists, place):
-            return what
-    return None
+    directory = await git.line("rev-parse", "--absolute-git-dir")
+    return await trio.to_thread.run_sync(under_way, directory)
 
 
 async def _require_clean(git: GitCall, repository: str) -> None:

@@ -13,6 +13,7 @@ import os
 import pwd
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from itertools import islice
 from pathlib import Path
 
 import msgspec
@@ -20,13 +21,14 @@ import msgspec
 from podiumd.tools.files.bare_layout import is_laid_out
 from podiumd.tools.files.owner_rights import entries_of, held
 from podiumd.tools.files.plain_file import (
-    MOST_LINK_BYTES,
     is_directory,
     is_file,
     is_link,
     is_there,
+    named_in,
     read_plain,
 )
+from podiumd.tools.files.walk import children
 
 _HOMES = ("/home", "/root", "/Users")
 # Below a home: where tool chains install themselves. Their secrets are masked again.
@@ -255,7 +257,9 @@ class _Repository:
             self._keep_file(directory / "config.worktree", leads=_has_worktree_settings(directory))
             for name in ("hooks", "config", "remotes", "branches"):
                 self._keep_file(directory / name)
-        for tree in _children(common / "worktrees"):
+        for tree in islice(
+            filter(_is_real_directory, children(common / "worktrees")), MOST_MODULES
+        ):
             self.protected += [
                 tree / name for name in ("commondir", "gitdir") if is_there(tree / name)
             ]
@@ -293,13 +297,10 @@ def _directory_named_by(link: Path) -> Path | None:
     ``None`` where the repository does not point back to the file.
     """
     try:
-        text = read_plain(link, MOST_LINK_BYTES, links=True)
-        named = text.removeprefix(b"gitdir: ").rstrip(b"\n")
-        directory = _real(link.parent / os.fsdecode(named))
+        directory = _real(link.parent / named_in(link))
         if (directory / "gitdir").is_file():  # a worktree's names the file that leads to it
-            known = read_plain(directory / "gitdir", MOST_LINK_BYTES, links=True)
-            back = Path(os.fsdecode(known.rstrip(b"\n")))
-            return directory if _real(directory / back) == _real(link) else None
+            back = _real(directory / named_in(directory / "gitdir"))
+            return directory if back == _real(link) else None
     except (OSError, ValueError):
         return None
     for above in _real(link.parent).parents:
@@ -324,8 +325,7 @@ def is_own_worktree(link: Path, repositories: Iterable[Path]) -> bool:
 def _common(directory: Path) -> Path:
     """Return the directory that all worktrees of a repository share."""
     try:
-        text = read_plain(directory / "commondir", MOST_LINK_BYTES, links=True)
-        common = _real(directory / os.fsdecode(text.rstrip(b"\n")))
+        common = _real(directory / named_in(directory / "commondir"))
     except (OSError, ValueError):
         return directory
     # A worktree's own directory lies in the common one; anything else is not git's doing.
@@ -349,9 +349,5 @@ def modules_of(common: Path) -> list[Path]:
     return found
 
 
-def _children(directory: Path) -> list[Path]:
-    try:
-        found = [path for path in directory.iterdir() if path.is_dir() and not path.is_symlink()]
-        return sorted(found)[:MOST_MODULES]
-    except OSError:
-        return []
+def _is_real_directory(path: Path) -> bool:
+    return is_directory(path) and not is_link(path)

@@ -6,7 +6,16 @@ Git takes such a directory for a repository, and runs the programs that it names
 from __future__ import annotations
 
 import os
+from collections.abc import Set
 from pathlib import Path
+
+
+def is_layout(names: Set[str]) -> bool:
+    """Return whether git would take a directory with these names for a repository.
+
+    Objects and refs may lie where ``commondir`` points.
+    """
+    return "HEAD" in names and ("commondir" in names or {"objects", "refs"} <= names)
 
 
 def is_laid_out(directory: str | Path) -> bool:

@@ -41,6 +41,18 @@ def is_link(path: str | Path) -> bool:
     return os.path.islink(path)  # noqa: PTH114
 
 
+def named_in(path: str | Path, *, links: bool = True) -> str:
+    """Read the place that a file names and no more, as a ``.git`` file does, or ``commondir``.
+
+    With ``links`` the file may be behind a link. Blocks. Raises ``OSError``, and ``ValueError``
+    where it names what no path can be.
+    """
+    named = read_plain(path, MOST_LINK_BYTES, links=links).removeprefix(b"gitdir: ").rstrip(b"\n")
+    if b"\0" in named:
+        raise ValueError(f"'{path}' names no place")
+    return os.fsdecode(named)
+
+
 def read_plain(path: str | Path, most: int, *, links: bool = False) -> bytes:
     """Read a plain file of at most ``most`` bytes; with ``links`` also one that a link leads to.
 

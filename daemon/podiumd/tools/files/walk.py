@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from pathlib import Path
 
 
 def upwards(path: str) -> Iterator[str]:
@@ -13,6 +14,14 @@ def upwards(path: str) -> Iterator[str]:
         yield directory
         directory = directory.rpartition("/")[0].rstrip("/")
     yield "/" if path.startswith("/") else "."
+
+
+def children(directory: Path) -> list[Path]:
+    """List what is in a directory, sorted; nothing where it cannot be read. Blocks."""
+    try:
+        return sorted(directory.iterdir())
+    except OSError:
+        return []
 
 
 def walk(top: str | os.PathLike[str]) -> Iterator[tuple[str, list[str], list[str]]]:

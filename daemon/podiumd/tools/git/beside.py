@@ -19,14 +19,13 @@ from typing import Final, NamedTuple
 
 import trio
 
-from podiumd.tools.confine.admission import admitted
 from podiumd.tools.confine.mount_gate import Gate, gated
 from podiumd.tools.confine.seatbelt import writing_profile
 from podiumd.tools.files.owner_rights import held
+from podiumd.tools.files.walk import children
 from podiumd.tools.git.at_work import AT_WORK, Reach
 from podiumd.tools.git.pinned_settings import repository_at
 from podiumd.tools.git.settings import runs_nothing
-from podiumd.tools.process.in_thread import PrintedTooMuchError
 
 BASE: Final = ("--cap-drop", "ALL", "--ro-bind", "/", "/", "--dev", "/dev")
 ELSEWHERE: Final = (
@@ -124,17 +123,11 @@ def _kept(places: Places, reaches: Iterable[Reach]) -> Iterator[str]:
     """Yield the existing paths in the repository that no command may write. Blocks."""
     trees = Path(places.common, "worktrees")
     own = (Path(places.common, name) for name in _KEPT)
-    pointers = islice((one / name for one in _below(trees) for name in _POINTERS), _MOST_POINTERS)
+    pointers = islice((one / name for one in children(trees) for name in _POINTERS), _MOST_POINTERS)
     for path in (*own, *pointers, *(Path(path) for one in reaches for path in one.kept)):
         goes = places.removes and path.is_relative_to(trees)
         if path.is_relative_to(places.common) and not goes and os.path.lexists(path):
             yield f"{path}"
-
-
-def _below(directory: Path) -> list[Path]:
-    with suppress(OSError):
-        return sorted(directory.iterdir())
-    return []
 
 
 class Confined(NamedTuple):
@@ -308,41 +301,3 @@ def is_emptied(path: str) -> bool:
     with suppress(OSError), held(path) as there:
         Path(there).rmdir()
     return not os.path.lexists(path)
-
-
-async def through(gate: Gate, run: Callable[..., Awaitable[Result]]) -> Result:
-    """Run what goes through a gate; why it may not begin is its words then. Raises ``OSError``
-    where it cannot be started, and ``PrintedTooMuchError``."""
-    done: list[Result] = []
-    begun = trio.Event()
-
-    failed: OSError | PrintedTooMuchError | None = None
-    fault = ""
-
-    async def admit() -> None:
-        nonlocal fault
-        await begun.wait()
-        fault = await admitted(gate)
-
-    async with trio.open_nursery() as nursery:
-        nursery.start_soon(admit)
-        try:
-            done.append(await run(pass_fds=gate.descriptors, task_status=_Begun(begun)))
-        except (OSError, PrintedTooMuchError) as error:
-            failed = error  # raised in here, it would come out as one of a group
-            nursery.cancel_scope.cancel()
-    if failed is not None:
-        raise failed
-    if fault:
-        done[0].stderr = fault.encode()
-    return done[0]
-
-
-class _Begun:
-    """Hears that a process was started."""
-
-    def __init__(self, begun: trio.Event) -> None:
-        self._begun = begun
-
-    def started(self, value: object = None) -> None:
-        self._begun.set()

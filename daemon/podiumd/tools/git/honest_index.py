@@ -31,9 +31,9 @@ from podiumd.tools.git.pinned_settings import (
     repository_at,
     stamp_of,
 )
-from podiumd.tools.git.plumbing import GitCall
 from podiumd.tools.git.process import (
     Ahead,
+    GitCall,
     GitError,
     ahead_of,
     object_bytes,

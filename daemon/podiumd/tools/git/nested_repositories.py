@@ -8,6 +8,7 @@ from collections import deque
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from podiumd.tools.files.bare_layout import is_layout
 from podiumd.tools.files.owner_rights import entries_of, status_of
 from podiumd.tools.git.waits import READ_BY_GIT, would_wait
 
@@ -91,6 +92,5 @@ class RepositoryLook:
                 unusual.append(entry.name)
             if entry.name != ".git" and entry.is_dir(follow_symlinks=False):
                 below.append(entry.name)
-        has = names.issuperset
-        laid_out = has(("HEAD", "commondir")) or has(("HEAD", "objects", "refs"))
-        return _Directory(changed, tuple(below), ".git" in names, laid_out, tuple(sorted(unusual)))
+        has_git, laid_out = ".git" in names, is_layout(names)
+        return _Directory(changed, tuple(below), has_git, laid_out, tuple(sorted(unusual)))

@@ -18,7 +18,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from podiumd.tools.files.plain_file import MOST_LINK_BYTES, is_directory, read_plain
+from podiumd.tools.files.plain_file import is_directory, named_in
 from podiumd.tools.files.walk import upwards
 from podiumd.tools.git.settings import names_program
 
@@ -80,21 +80,17 @@ def repository_at(path: str) -> Repository | None:
 
 def _named_by(top: str, link: str) -> str | None:
     try:
-        text = read_plain(link, MOST_LINK_BYTES, links=True)
-    except OSError:
+        return f"{Path(top, named_in(link))}"
+    except (OSError, ValueError):
         return None
-    named = text.removeprefix(b"gitdir: ").rstrip(b"\n")
-    return f"{Path(top, os.fsdecode(named))}" if b"\0" not in named else None
 
 
 def _common(directory: str) -> str:
     try:
-        text = read_plain(f"{directory}/commondir", MOST_LINK_BYTES, links=True).rstrip(b"\n")
-    except OSError:
+        named = named_in(f"{directory}/commondir")
+    except (OSError, ValueError):
         return directory
-    if b"\0" in text:
-        return directory
-    return os.path.realpath(os.path.join(directory, os.fsdecode(text)))  # noqa: PTH118 - often
+    return os.path.realpath(os.path.join(directory, named))  # noqa: PTH118 - often
 
 
 def settings_text(listing: bytes) -> bytes:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import errno
 import os
-import signal
+import re
 import subprocess
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
@@ -14,11 +13,12 @@ from typing import Any, Final, NamedTuple, Protocol, TypeVar
 
 import trio
 
+from podiumd.tools.confine.admission import admitted
+from podiumd.tools.confine.mount_gate import Gate
 from podiumd.tools.failpoints import failpoint
-from podiumd.tools.git.at_work import Reach
-from podiumd.tools.git.beside import Confined, run_beside, through
+from podiumd.tools.git.at_work import AT_WORK, Reach
+from podiumd.tools.git.beside import Confined, run_beside
 from podiumd.tools.git.index_file import SHA1_BYTES, SHA256_BYTES
-from podiumd.tools.git.memory_bound import MOST_BYTES, OVER, bounded_from_its_start, died_of_it
 from podiumd.tools.git.pinned_settings import (
     Listings,
     Pins,
@@ -29,8 +29,8 @@ from podiumd.tools.git.pinned_settings import (
     settings_in,
     tree_apart,
 )
-from podiumd.tools.git.refused import fault_at, waits_at
 from podiumd.tools.git.settings import (
+    HOOKS_PATH,
     SETTINGS,
     Confine,
     cut_short,
@@ -44,12 +44,10 @@ from podiumd.tools.git.settings import (
     within,
     writes,
 )
-from podiumd.tools.git.waits import WAITS
-from podiumd.tools.process.bounded_output import run_bounded
+from podiumd.tools.git.waits import WAITS, fault_at, waits_at
 from podiumd.tools.process.in_thread import MOST_PRINTED, PrintedTooMuchError, Program
 from podiumd.tools.process.memory import NOT_FOUND, bounded
 
-TERMINATE_SECONDS: Final = 2.0
 LOOK_SECONDS: Final = 120.0
 """After how long it is looked at whether a git waits at something: a pipe deep in the tree is not
 seen before."""
@@ -68,8 +66,26 @@ TOO_LONG: Final = (
     "git {} in '{}' printed more than {:g} MB, the most that Podium reads of a git, and was ended: "
     "the names or the contents there are too many or too long for Podium"
 )
+MOST_BYTES: Final = 2 * 1024**3
+"""Memory that each git of ours gets: what it reads says how much it takes for it.
+
+A few bytes of an index or of an object can stand for gigabytes. What is looked at before (see
+``index_file``) can be exchanged until git reads it. So the kernel refuses a git more than a bound
+that no honest repository comes near: the look at 100,000 files takes 32 MB, and the stacks of its
+threads 200 MB that it never fills."""
+OVER: Final = (
+    "git {} in '{}' asked for more than {:g} GB of memory, which none of Podium's gets, and gave "
+    "up: its index or an object there says that it is larger ('git fsck' tells), or the repository "
+    "is too large for Podium"
+)
+_DIED: Final = re.compile(
+    rb"^(?:fatal|error): .*(?:out of memory|cannot allocate memory"
+    rb"|unable to create thread.*: resource temporarily unavailable)",
+    re.MULTILINE | re.IGNORECASE,
+)
 NO_REPOSITORY: Final = b"fatal: not a git repository (or any of the parent directories): .git\n"
 _LIST: Final = "config"
+_WITH_HOOKS: Final = tuple(one for one in SETTINGS if one != HOOKS_PATH)
 AT_ONCE: Final = trio.CapacityLimiter(64)
 """Gits at once; each has a thread. More than there are runs at once, so that those of one that all
 wait at something leave room for the others, until they are ended."""
@@ -104,39 +120,116 @@ class Confines(Protocol):
         """Have all ready for the time that the git runs."""
 
 
-async def run_git(
-    path: str,
-    *arguments: str,
-    variables: Mapping[str, str] | None = None,
-    stdin: bytes = b"",
-    settings: Sequence[str] = SETTINGS,
-    confines: Confines | None = None,
-    ahead: Ahead | None = None,
-) -> Result:
-    """Run git in the directory ``path`` to its end; the caller checks the status.
+class GitCall:
+    """Calls git in the directory ``top``, with ``extra`` in its environment; ``confines`` runs the
+    filters that the repository names, which else are not run. ``ahead`` is for the first call: what
+    was found there just now.
 
-    ``confines`` runs the filters that the repository names, which else are not run; ``ahead`` is
-    what was found there just now. Raises ``GitError`` where there is no git, or ``path`` lies in
-    what is laid out as a repository; ``OSError`` where there is no room for ``confines``.
+    Every call raises ``GitError`` where there is no git, or ``top`` lies in what is laid out as a
+    repository; ``OSError`` where there is no room for ``confines``.
     """
-    ahead = ahead or await look_ahead(path, arguments[0])
-    told = _told(path, ahead, settings)
-    environment = git_environment(os.environ) | dict(variables or {})
-    if runs_nothing(arguments):
-        return await _beside(path, arguments, [*told, *arguments], environment, stdin)
-    async with _looked_at(path, arguments, ahead) as looked:
-        if not isinstance(looked, _Looked):
-            return looked
-        named = looked.named
-        environment = {**looked.variables, **environment}
-        if confines is None or not names_filter(named) or filters_nothing(arguments):
-            command = [*told, *_kept(named, arguments), *within(arguments)]
-            return await _beside(path, arguments, command, environment, stdin)
-        async with confines.at_work():
-            kept = await trio.to_thread.run_sync(_kept, named, arguments, confines.confine)
-            environment |= confines.variables
-            command = [*told, *kept, *within(arguments)]
-            return await _beside(path, arguments, command, environment, stdin, confines.reach)
+
+    def __init__(
+        self,
+        top: str,
+        extra: Mapping[str, str] | None = None,
+        confines: Confines | None = None,
+        ahead: Ahead | None = None,
+    ) -> None:
+        self.top = top
+        self._extra = dict(extra or {})
+        self._confines = confines
+        self._ahead = ahead
+
+    @property
+    def own_index(self) -> bool:
+        """Return whether it goes by the index of the repository itself."""
+        return "GIT_INDEX_FILE" not in self._extra
+
+    @property
+    def confined(self) -> bool:
+        """Return whether filters that the repository names are run."""
+        return self._confines is not None
+
+    def with_environment(self, **extra: str) -> GitCall:
+        """Return the same call with more variables."""
+        return GitCall(self.top, {**self._extra, **extra}, self._confines)
+
+    def seeing(self, ahead: Ahead) -> GitCall:
+        """Return the same call; its next run goes by what was found of its place just now."""
+        return GitCall(self.top, self._extra, self._confines, ahead)
+
+    async def run(
+        self, *arguments: str, stdin: bytes = b"", hooks: bool = False, settings: Sequence[str] = ()
+    ) -> Result:
+        """Run git to its end; the caller checks the status.
+
+        With ``hooks`` it sees where the repository keeps its hooks; ``settings`` are further ones.
+        """
+        ahead = await self._look_ahead(arguments)
+        told = _told(self.top, (*(_WITH_HOOKS if hooks else SETTINGS), *settings))
+        environment, confines = self._environment(), self._confines
+        if runs_nothing(arguments):
+            return await _beside(self.top, arguments, [*told, *arguments], environment, stdin)
+        async with _looked_at(self.top, arguments, ahead) as looked:
+            if not isinstance(looked, _Looked):
+                return looked
+            named = looked.named
+            environment = {**looked.variables, **environment}
+            if confines is None or not names_filter(named) or filters_nothing(arguments):
+                command = [*told, *_kept(named, arguments), *within(arguments)]
+                return await _beside(self.top, arguments, command, environment, stdin)
+            async with confines.at_work():
+                kept = await trio.to_thread.run_sync(_kept, named, arguments, confines.confine)
+                environment |= confines.variables
+                command = [*told, *kept, *within(arguments)]
+                how = (command, environment, stdin, confines.reach)
+                return await _beside(self.top, arguments, *how)
+
+    async def beginning(self, most: int, *arguments: str) -> tuple[bytes, bool]:
+        """Read the first ``most`` bytes that it prints, and whether those are all.
+
+        Raises ``GitError`` also where it fails before.
+        """
+        ahead = await self._look_ahead(arguments)
+        told, environment = _told(self.top, SETTINGS), self._environment()
+        if runs_nothing(arguments):
+            return await _beginning([*told, *arguments], environment, most)
+        async with _looked_at(self.top, arguments, ahead) as looked:
+            if not isinstance(looked, _Looked):
+                raise GitError(f"git {asked_of(looked.args)} failed: {said_by(looked)}")
+            command = [*told, *_kept(looked.named, arguments), *within(arguments)]
+            return await _beginning(command, {**looked.variables, **environment}, most)
+
+    async def out(self, *arguments: str, stdin: bytes = b"", settings: Sequence[str] = ()) -> bytes:
+        """Return its output. Raises ``GitError`` where it fails, with its standard error."""
+        done = await self.run(*arguments, stdin=stdin, settings=settings)
+        if done.returncode != 0:
+            said = said_by(done)
+            raise GitError(f"git {arguments[0]} failed with status {done.returncode}: {said}")
+        return done.stdout
+
+    async def line(self, *arguments: str, stdin: bytes = b"") -> str:
+        """Return the one line that it prints."""
+        return os.fsdecode((await self.out(*arguments, stdin=stdin)).removesuffix(b"\n"))
+
+    async def commit_of(self, name: str) -> str | None:
+        """Look up the commit of that name; ``None`` where there is none."""
+        found = await self.run("rev-parse", "--verify", "--quiet", f"{name}^{{commit}}")
+        return found.stdout.decode().strip() if found.returncode == 0 else None
+
+    def _environment(self) -> dict[str, str]:
+        # The names of files are names.
+        own = {"GIT_LITERAL_PATHSPECS": "1", **self._extra}
+        return git_environment(os.environ) | own
+
+    async def _look_ahead(self, arguments: Sequence[str]) -> Ahead:
+        """Return what is found where git is to be run. Raises ``GitError`` where it may not be."""
+        ahead, self._ahead = self._ahead, None
+        ahead = ahead or await look_ahead(self.top, arguments[0])
+        if ahead.fault:
+            raise GitError(ahead.fault)
+        return ahead
 
 
 async def _beside(path: str, arguments: Sequence[str], *how: Any) -> Result:
@@ -221,16 +314,6 @@ async def _in_thread(work: Callable[..., T], *arguments: Any) -> T:
         raise GitError(f"what git is to read cannot be kept for it: {error}") from error
 
 
-def _told(path: str, ahead: Ahead, settings: Sequence[str]) -> list[str]:
-    """Build the beginning of a git command with ``settings``.
-
-    Raises ``GitError`` where git may not be run.
-    """
-    if ahead.fault:
-        raise GitError(ahead.fault)
-    return _told_settings(path, settings)
-
-
 def _kept(
     named: Mapping[str, str], arguments: Sequence[str], confine: Confine | None = None
 ) -> list[str]:
@@ -306,7 +389,7 @@ async def _remembered(path: str, ahead: Ahead) -> Result:
 
 
 async def _listed(path: str) -> Result:
-    told = _told_settings(path, SETTINGS)
+    told = _told(path, SETTINGS)
     environment = git_environment(os.environ)
     listing = ["--includes", "-z", "--list"]
     shared = await _run([*told, "config", "--local", *listing], environment)
@@ -317,7 +400,7 @@ async def _listed(path: str) -> Result:
     return shared
 
 
-def _told_settings(path: str, settings: Sequence[str]) -> list[str]:
+def _told(path: str, settings: Sequence[str]) -> list[str]:
     return ["git", "-C", path, *(word for one in settings for word in ("-c", one))]
 
 
@@ -327,62 +410,55 @@ async def _run(
     stdin: bytes = b"",
     confined: Confined | None = None,
 ) -> Result:
+    gate = None if confined is None else confined.gate()
+    line = bounded_from_its_start(command if confined is None else confined.command(command, gate))
+    inherited = () if gate is None else gate.descriptors
+    start = partial(Program, line, environment, stdin, memory=MOST_BYTES, pass_fds=inherited)
     try:
-        if confined is None:
-            async with AT_ONCE:
-                line = bounded_from_its_start(command)
-                done = await _to_its_end(
-                    command, partial(Program, line, environment, stdin, MOST_BYTES)
-                )
-        else:
-            done = await _run_confined(command, environment, stdin, confined)
+        async with AT_ONCE:
+            program, fault = await _to_its_end(command, start, gate)
+        done = program.result()
     except PrintedTooMuchError as error:
         most = MOST_PRINTED / 1024**2
         raise GitError(TOO_LONG.format(asked_of(command), command[2], most)) from error
+    except OSError as error:
+        raise _missing(error) from error
+    finally:
+        if gate is not None:
+            gate.close()
+    if fault:
+        done.stderr = fault.encode()
     if died_of_it(done):
         raise GitError(OVER.format(asked_of(command), command[2], MOST_BYTES / 1024**3))
     return done
 
 
-async def _run_confined(
-    command: Sequence[str], environment: Mapping[str, str], stdin: bytes, confined: Confined
-) -> Result:
-    gate = confined.gate()
-    line = bounded_from_its_start(confined.command(command, gate))
-    run = partial(
-        run_bounded,
-        line,
-        stdin=stdin,
-        env=environment,
-        start_new_session=True,  # a Ctrl-C meant for the daemon is not for its git
-        deliver_cancel=end_group,
-    )
-    if gate is None:
-        return await _in_time(command, run)
+async def _to_its_end(
+    command: Sequence[str], start: Callable[[], Program], gate: Gate | None = None
+) -> tuple[Program, str]:
+    """Start a git and wait for it, for as long as it may take; also why its ``gate`` let it not
+    begin. Raises ``GitError``, and ``OSError`` where there is no room to start it."""
+    program, fault = start(), ""
     try:
-        return await _in_time(command, partial(through, gate, run))
-    finally:
-        gate.close()
-
-
-async def _to_its_end(command: Sequence[str], start: Callable[[], Program]) -> Result:
-    """Start a git and wait for it, for as long as it may take. Raises ``GitError``."""
-    try:
-        program = start()
-    except OSError as error:
-        raise _missing(error) from error
-    try:
-        with trio.move_on_after(LOOK_SECONDS) as short:
-            await program.over()
-        if short.cancelled_caught:
-            await _in_time(command, program.over, waited=LOOK_SECONDS)
+        if gate is not None:
+            fault = await _in_time(command, partial(_through, gate, program))
+        else:
+            with trio.move_on_after(LOOK_SECONDS) as short:
+                await program.over()
+            if short.cancelled_caught:
+                await _in_time(command, program.over, waited=LOOK_SECONDS)
     finally:
         with trio.CancelScope(shield=True):
             await program.end()
-    try:
-        return program.result()
-    except OSError as error:
-        raise _missing(error) from error
+    return program, fault
+
+
+async def _through(gate: Gate, program: Program) -> str:
+    """Wait for a git that goes through a gate; returns why it may not begin, else nothing."""
+    await program.begun()
+    fault = await admitted(gate)
+    await program.over()
+    return fault
 
 
 def _missing(error: OSError) -> GitError:
@@ -392,13 +468,11 @@ def _missing(error: OSError) -> GitError:
 async def _in_time(
     command: Sequence[str], run: Callable[[], Awaitable[T]], waited: float = 0.0
 ) -> T:
-    """Run a git, in the time that it may take, of which it has had what was ``waited``.
+    """Wait for a git by ``run``, for as long as it may take, of which ``waited`` is over.
 
-    Raises ``GitError`` where that is over, or where there is no git; and what ``run`` does where
-    too much is printed.
+    Raises ``GitError`` where all of that is over.
     """
     done: list[T] = []
-    failed: OSError | PrintedTooMuchError | None = None
     why = ""
 
     async def limit(scope: trio.CancelScope) -> None:
@@ -408,13 +482,8 @@ async def _in_time(
 
     async with trio.open_nursery() as nursery:
         nursery.start_soon(limit, nursery.cancel_scope)
-        try:
-            done.append(await run())
-        except (OSError, PrintedTooMuchError) as error:
-            failed = error  # raised in here, it would come out as one of a group
+        done.append(await run())
         nursery.cancel_scope.cancel()
-    if failed is not None:
-        raise _missing(failed) if isinstance(failed, OSError) else failed
     if not done:
         raise GitError(why)
     return done[0]
@@ -435,77 +504,29 @@ async def _overtime(command: Sequence[str], waited: float) -> str:
     return SLOW.format(asked, path, LIMIT_SECONDS / 60)
 
 
-async def run_beginning(
-    path: str, *arguments: str, most: int, variables: Mapping[str, str] | None = None
-) -> tuple[bytes, bool]:
-    """Run git for the first ``most`` bytes that it prints, and whether those are all.
-
-    Raises ``GitError``, also where it fails before.
-    """
-    ahead = await look_ahead(path, arguments[0])
-    told = _told(path, ahead, SETTINGS)
-    environment = git_environment(os.environ) | dict(variables or {})
-    if runs_nothing(arguments):
-        return await _beginning([*told, *arguments], environment, most)
-    async with _looked_at(path, arguments, ahead) as looked:
-        if not isinstance(looked, _Looked):
-            raise GitError(f"git {asked_of(looked.args)} failed: {_said(looked)}")
-        command = [*told, *_kept(looked.named, arguments), *within(arguments)]
-        return await _beginning(command, {**looked.variables, **environment}, most)
-
-
 async def _beginning(
     command: list[str], environment: Mapping[str, str], most: int
 ) -> tuple[bytes, bool]:
-    said = bytearray()
-    start = partial(
-        trio.run_process,
-        bounded(command, MOST_BYTES),
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        check=False,
-        env=environment,
-        start_new_session=True,
-        deliver_cancel=end_group,
-    )
-
-    async def run() -> int:
-        status, missing = 0, None
-        async with trio.open_nursery() as nursery:
-            try:
-                process: trio.Process = await nursery.start(start)
-            except OSError as error:
-                missing = error  # raised in here, it would come out as one of a group
-            else:
-                assert process.stdout is not None
-                async for piece in process.stdout:
-                    said.extend(piece)
-                    if len(said) > most:  # what it would still say may be any amount
-                        nursery.cancel_scope.cancel()
-                status = await process.wait()
-        if missing is not None:
-            raise missing
-        return status
-
-    status = await _in_time(command, run)
-    if status == NOT_FOUND:
+    # Without input to wait for it may have read all before a bound that comes after its start.
+    start = partial(Program, bounded(command, MOST_BYTES), environment, beginning=most)
+    try:
+        async with AT_ONCE:
+            program, _ = await _to_its_end(command, start)
+        if program.printed.too_much:  # what it would still say may be any amount
+            return program.printed.all(), False
+        done = program.result()
+    except OSError as error:
+        raise _missing(error) from error
+    if done.returncode == NOT_FOUND:
         raise _missing(FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT)))
-    if status != 0:
-        raise GitError(f"git {asked_of(command)} failed with status {status}")
-    return bytes(said[:most]), len(said) <= most
+    if done.returncode != 0:
+        raise GitError(f"git {asked_of(command)} failed with status {done.returncode}")
+    return done.stdout, True
 
 
-def _said(result: Result) -> str:
+def said_by(result: Result) -> str:
+    """Return the end of what a git said on its standard error."""
     return result.stderr.decode("utf-8", "replace").strip()[-2000:]
-
-
-async def end_group(process: trio.Process) -> None:
-    """End a git with the helpers it has started, politely first: it removes its locks."""
-    for number in (signal.SIGTERM, signal.SIGKILL):
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(process.pid, number)
-        await trio.sleep(TERMINATE_SECONDS)
 
 
 def asked_of(command: Sequence[str]) -> str:
@@ -514,3 +535,17 @@ def asked_of(command: Sequence[str]) -> str:
     while words[:1] == ["-c"]:
         del words[:2]
     return " ".join(words[:2])
+
+
+def bounded_from_its_start(command: Sequence[str]) -> list[str]:
+    """Return the line of a git that is bounded before it begins.
+
+    So it is where a command is at work that could exchange what it reads in its first moments. Else
+    its bound comes just after, which costs nothing.
+    """
+    return bounded(command, MOST_BYTES) if AT_WORK.anybody() else list(command)
+
+
+def died_of_it(result: subprocess.CompletedProcess[bytes]) -> bool:
+    """Return whether a git failed for want of memory."""
+    return result.returncode != 0 and _DIED.search(result.stderr or b"") is not None

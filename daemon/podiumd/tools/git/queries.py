@@ -23,15 +23,15 @@ from typing import Final, Literal, NamedTuple
 import trio
 
 from podiumd.tools.failpoints import failpoint
-from podiumd.tools.files.plain_file import MOST_LINK_BYTES, read_plain
+from podiumd.tools.files.plain_file import named_in
 from podiumd.tools.git import content_digest
 from podiumd.tools.git.honest_index import ELSEWHERE, Seen, honest_look, seen_at
 from podiumd.tools.git.honest_index import links as links_of
 from podiumd.tools.git.known_tops import Kept, Tops, kept_at
 from podiumd.tools.git.passed_over import IGNORED, LISTED, bounded, path_passed_over
-from podiumd.tools.git.plumbing import GitCall
-from podiumd.tools.git.process import GitError, Result, asked_of, run_beginning, run_git
-from podiumd.tools.git.refused import BARE, bare_above
+from podiumd.tools.git.process import GitCall, GitError, Result, asked_of, said_by
+from podiumd.tools.git.waits import BARE, bare_above
+from podiumd.tools.git.worktree_remains import BEING_MADE, is_being_made
 from podiumd.tools.process.processes import MARKER
 
 __all__ = [
@@ -43,8 +43,6 @@ __all__ = [
 _COMMIT = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 _MAX_NESTING = 3
 _UNDOING_SECONDS = 20.0
-_HALF_MADE = "initializing"
-"""Why a worktree is locked that is being made, in git's own word."""
 _NO_LOCKS = {"GIT_OPTIONAL_LOCKS": "0"}
 MOST_TIPS = 200
 """Commits beside its own that a run remembers as there when it began: 8 kB of names."""
@@ -292,9 +290,8 @@ async def listed_files(path: str | os.PathLike[str], most: int) -> tuple[list[st
     """
     if await top_level(path) is None:
         return None
-    told, whole = await run_beginning(
-        _real(path), *_LISTING, most=(most + 1) * _NAME_BYTES, variables=_NO_LOCKS
-    )
+    call = GitCall(_real(path), _NO_LOCKS)
+    told, whole = await call.beginning((most + 1) * _NAME_BYTES, *_LISTING)
     told = told[: told.rfind(b"\0") + 1]  # the last may have been cut
     found = list(dict.fromkeys(map(os.fsdecode, entries(told))))
     return found[:most], whole and len(found) <= most
@@ -317,8 +314,7 @@ async def is_worktree(repo: str, directory: str) -> bool:
     own = os.fsdecode(_line(_checked(await _git(directory, "rev-parse", "--git-dir")).stdout))
     try:
         # Only a worktree's has it.
-        known = read_plain(Path(directory, own, "gitdir"), MOST_LINK_BYTES, links=True)
-        leads_to = _real(os.fsdecode(_line(known)))
+        leads_to = _real(named_in(Path(directory, own, "gitdir")))
     except (OSError, ValueError):
         return False
     if leads_to != _real(Path(directory, ".git")):
@@ -351,7 +347,7 @@ async def add_worktree(repo: str, directory: str, branch: str, *, marker: str = 
     # Git's checkout is not the one of 'worktree add': settings may hold in the new worktree alone,
     # or on its branch (includeIf), and are looked at there. Git's own mark of one half made, the
     # lock, stands until the files do.
-    add = ("worktree", "add", "--quiet", "--no-checkout", "--lock", "--reason", _HALF_MADE)
+    add = ("worktree", "add", "--quiet", "--no-checkout", "--lock", "--reason", BEING_MADE)
     _checked(await _git(repo, *add, *arguments, marker=marker))
     failpoint("worktree.half-made")
     done = None
@@ -412,7 +408,7 @@ _in_thread = functools.partial(trio.to_thread.run_sync, abandon_on_cancel=True)
 
 async def _git(path: str | os.PathLike[str], *arguments: str, marker: str = "") -> Result:
     variables = _NO_LOCKS | ({MARKER: marker} if marker else {})
-    return await run_git(_real(path), *arguments, variables=variables)
+    return await GitCall(_real(path), variables).run(*arguments)
 
 
 async def _status(
@@ -451,9 +447,8 @@ def _checked(result: Result) -> Result:
 
 
 def _failed(result: Result) -> GitError:
-    said = result.stderr.decode("utf-8", "replace").strip()[-2000:]
     where = f"in '{result.args[2]}' with status {result.returncode}"
-    return GitError(f"git {asked_of(result.args)} failed {where}: {said}")
+    return GitError(f"git {asked_of(result.args)} failed {where}: {said_by(result)}")
 
 
 def _line(output: bytes) -> bytes:
@@ -497,12 +492,7 @@ def _state(directory: str) -> Literal["missing", "half-made", "complete", "other
     if not os.path.lexists(directory):
         return "missing"
     try:
-        link = read_plain(Path(directory, ".git"), MOST_LINK_BYTES, links=True)
-    except OSError:
-        return "other"
-    lock = Path(os.fsdecode(link.removeprefix(b"gitdir: ").removesuffix(b"\n")), "locked")
-    try:
-        why = read_plain(lock, MOST_LINK_BYTES, links=True)
-        return "half-made" if why.strip() == _HALF_MADE.encode() else "complete"
+        record = named_in(Path(directory, ".git"))
     except (OSError, ValueError):
-        return "complete"
+        return "other"
+    return "half-made" if is_being_made(record) else "complete"

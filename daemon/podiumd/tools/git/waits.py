@@ -1,6 +1,8 @@
-"""The files that git reads in a tree by itself; at a pipe in their place it waits for ever.
+"""The places where no git of ours is run, and the files at which one waits for ever.
 
-A pipe by such a name can be made by any command.
+Git reads some files in a tree by itself, and those that settings include, for every request: at a
+pipe in their place, which any command can make, it does not end. So these files are found without
+opening any that it would wait at. All functions block.
 """
 
 from __future__ import annotations
@@ -15,8 +17,10 @@ from itertools import islice
 from pathlib import Path
 from typing import Final
 
+from podiumd.tools.files.bare_layout import is_laid_out
 from podiumd.tools.files.plain_file import read_plain
 from podiumd.tools.files.walk import upwards, walk
+from podiumd.tools.git.pinned_settings import Repository, repository_at
 
 READ_BY_GIT: Final = frozenset((".gitattributes", ".gitignore", ".gitmodules", ".mailmap"))
 _READ_ORDERED: Final = sorted(READ_BY_GIT)
@@ -44,6 +48,53 @@ _READ_NO_TREE: Final = frozenset(
     ("commit-tree", "config", "for-each-ref", "ls-tree", "merge-base", "mktree", "rev-list",
      "rev-parse", "show-ref", "symbolic-ref", "update-ref", "var")
 )  # fmt: skip
+MOST_INCLUDED: Final = 100
+"""Files of settings of one repository that are looked at."""
+_MOST_SETTINGS_BYTES: Final = 1024 * 1024
+_TOKEN: Final = re.compile(
+    rb"""[ \t\r\n]+ | [#;][^\n]*
+    | \[ [ \t]* (?P<section>[A-Za-z0-9.-]+) (?: [ \t]+ "(?:\\.|[^"\\])*" )? [ \t]* \]
+    | (?P<key>[A-Za-z][A-Za-z0-9-]*) [ \t]*
+      (?: = (?P<value> (?: \\(?:.|\n|\r\n) | "(?:\\(?:.|\n)|[^"\\\n])*" | [^"\\\n#;] )* ) )?""",
+    re.VERBOSE,
+)
+_PIECE: Final = re.compile(rb"\\(\r?\n|.)|\"|[^\\\"]+", re.DOTALL)
+_SETTING_ESCAPES: Final = {b"n": b"\n", b"t": b"\t", b"b": b"\b"}
+BARE: Final = "cannot use bare repository"
+"""Git's words, and ours, where a directory is itself laid out as a repository."""
+
+
+def fault_at(path: str, command: str, repository: Repository | None) -> str:
+    """Return why git may not be run there, in the ``repository`` around it; else nothing."""
+    bare = bare_above(path)
+    if bare is not None:
+        return f"{BARE} '{bare}': it holds HEAD, objects and refs without a '.git'"
+    waiting = waiting_above(path) if reads_tree(command) else None
+    if waiting is None and repository is not None:
+        waiting = waiting_settings(repository)
+    return WAITS.format(waiting) if waiting else ""
+
+
+def waits_at(path: str, command: str) -> str | None:
+    """Find the file at which a git that does not end waits."""
+    found = waiting_below(path) if reads_tree(command) else None
+    repository = None if found else repository_at(path)
+    if repository is None:
+        return found
+    return waiting_settings(repository) or waiting_within((repository.directory, repository.common))
+
+
+def bare_above(path: str) -> str | None:
+    """Find the directory that git would take for a repository itself, going up from ``path``.
+
+    Git from 2.38 on refuses it by ``safe.bareRepository``; older ones do not know that.
+    """
+    for directory in upwards(path):
+        if os.path.lexists(f"{directory}/.git"):
+            return None
+        if is_laid_out(directory):
+            return None if directory.endswith("/.git") else directory
+    return None
 
 
 def reads_tree(command: str) -> bool:
@@ -185,3 +236,55 @@ def _meant(escaped: re.Match[bytes]) -> bytes:
 
 def _has_git(directory: str | Path) -> bool:
     return os.path.lexists(f"{directory}/.git")
+
+
+def included_in(settings: bytes) -> list[bytes]:
+    """List the files that a settings file includes under any condition, as it spells them. Pure."""
+    if b"include" not in settings.lower():  # most have none
+        return []
+    found, section, place = list[bytes](), b"", 3 * settings.startswith(b"\xef\xbb\xbf")
+    while token := _TOKEN.match(settings, place):
+        place = token.end()
+        section = (token["section"] or section).lower()
+        if (token["key"] or b"").lower() == b"path" and section in (b"include", b"includeif"):
+            found.append(_unquoted((token["value"] or b"").strip(b" \t\r")))
+    return found
+
+
+def _unquoted(value: bytes) -> bytes:
+    pieces = list[bytes]()
+    for piece in _PIECE.finditer(value):
+        escaped = piece[1]
+        if escaped is None:
+            pieces.append(piece[0].replace(b'"', b""))
+        elif not escaped.endswith(b"\n"):
+            pieces.append(_SETTING_ESCAPES.get(escaped, escaped))
+    return b"".join(pieces)
+
+
+def waiting_settings(repository: Repository) -> str | None:
+    """Find a file at which git would wait in a repository's settings and their includes.
+
+    They are looked at as they are now. Blocks for these files.
+    """
+    left = [f"{repository.common}/config", f"{repository.directory}/config.worktree"]
+    seen = set[str]()
+    while left and len(seen) < MOST_INCLUDED:
+        path = left.pop()
+        if path in seen:
+            continue
+        seen.add(path)
+        if would_wait(path):
+            return path
+        try:
+            included = included_in(read_plain(path, _MOST_SETTINGS_BYTES, links=True))
+        except OSError:  # nothing is there, or git itself says what is wrong with it
+            continue
+        left += [_led_to(path, name) for name in included if name and b"\0" not in name]
+    return None
+
+
+def _led_to(path: str, name: bytes) -> str:
+    # From git 2.52 on a path may say of itself that it need not be there.
+    named = os.fsdecode(name).removeprefix(":(optional)")
+    return f"{Path(path).parent / Path(named).expanduser()}"

@@ -9,17 +9,27 @@ from __future__ import annotations
 
 import os
 import tempfile
+from contextlib import suppress
 from pathlib import Path
+from typing import Final
 
 import trio
 
 from podiumd.tools.files.delete import delete_tree
-from podiumd.tools.files.plain_file import MOST_LINK_BYTES, is_directory, is_link, read_plain
+from podiumd.tools.files.plain_file import is_directory, is_link, named_in
 from podiumd.tools.git.beside import INDEX_PLACE
-from podiumd.tools.git.plumbing import GitCall
+from podiumd.tools.git.process import GitCall
 
-_INITIALIZING = b"initializing"
+BEING_MADE: Final = "initializing"
+"""Why a worktree is locked that is being made, in git's own word."""
 _NAMED = 3
+
+
+def is_being_made(record: str | Path) -> bool:
+    """Return whether git makes the worktree of this record, or was killed at it. Blocks."""
+    with suppress(OSError, ValueError):
+        return named_in(Path(record, "locked")).strip() == BEING_MADE
+    return False
 
 
 def is_unfinished(directory: str) -> bool:
@@ -35,15 +45,13 @@ def is_unfinished(directory: str) -> bool:
     if not os.path.lexists(link):
         return True
     try:
-        text = read_plain(link, MOST_LINK_BYTES, links=True)
-        target = text.removeprefix(b"gitdir: ").removesuffix(b"\n")
-        record = Path(directory, os.fsdecode(target))
-        if not target or not is_directory(record):
-            return True
-        why = read_plain(record / "locked", MOST_LINK_BYTES, links=True)
-        return why.strip() == _INITIALIZING
+        target = named_in(link)
+    except ValueError:
+        return True  # it leads nowhere
     except OSError:
         return False
+    record = Path(directory, target)
+    return not target or not is_directory(record) or is_being_made(record)
 
 
 async def clear(repository: str, directory: str, branch: str) -> str:
@@ -55,7 +63,7 @@ async def clear(repository: str, directory: str, branch: str) -> str:
     if not await trio.to_thread.run_sync(is_unfinished, directory):
         return ""
     git = GitCall(repository)
-    commit = await _commit_of(git, f"refs/heads/{branch}") or await _commit_of(git, "HEAD")
+    commit = await git.commit_of(f"refs/heads/{branch}") or await git.commit_of("HEAD")
     if commit is None:
         return f"'{repository}' does not tell what was to be in it"
     added = await _added(git, directory, commit)
@@ -74,11 +82,6 @@ async def forget_branch(repository: str, branch: str) -> None:
     Raises ``GitError`` where there is no git.
     """
     await GitCall(repository).run("branch", "--delete", "--quiet", "--", branch)
-
-
-async def _commit_of(git: GitCall, name: str) -> str | None:
-    found = await git.run("rev-parse", "--verify", "--quiet", f"{name}^{{commit}}")
-    return found.stdout.decode().strip() if found.returncode == 0 else None
 
 
 async def _added(git: GitCall, directory: str, commit: str) -> list[str]:

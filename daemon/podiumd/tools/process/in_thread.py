@@ -35,25 +35,20 @@ class PrintedTooMuchError(Exception):
 
 
 class Printed:
-    """Output of a program, up to ``MOST_PRINTED``."""
+    """The first ``most`` bytes of a program's output."""
 
-    def __init__(self) -> None:
-        """Begin with none."""
+    def __init__(self, most: int) -> None:
+        self._room = most
         self._kept = io.BytesIO()  # it gives out what it holds without a copy
         self.too_much = False
 
-    def add(self, piece: bytes | bytearray) -> None:
-        """Keep a piece, or nothing at all where it is too much with what was there."""
-        if self.too_much or self._kept.tell() + len(piece) > MOST_PRINTED:
-            self.too_much = True
-            self._kept = io.BytesIO()
-        else:
-            self._kept.write(piece)
+    def add(self, piece: bytes) -> None:
+        """Keep a piece, as far as there is room."""
+        self.too_much = self.too_much or len(piece) > self._room
+        self._room -= self._kept.write(piece[: self._room])
 
     def all(self) -> bytes:
-        """Return the whole. Raises ``PrintedTooMuchError``."""
-        if self.too_much:
-            raise PrintedTooMuchError
+        """Return what is kept."""
         return self._kept.getvalue()
 
 
@@ -61,10 +56,9 @@ class Said:
     """The last ``MOST_SAID`` bytes of a program's standard error."""
 
     def __init__(self) -> None:
-        """Begin with none."""
         self._kept = bytearray()
 
-    def add(self, piece: bytes | bytearray) -> None:
+    def add(self, piece: bytes) -> None:
         """Keep a piece, and let go of the oldest bytes where there are too many."""
         self._kept += piece
         del self._kept[: max(0, len(self._kept) - MOST_SAID)]
@@ -81,24 +75,32 @@ class Program:
         self,
         command: Sequence[str],
         environment: Mapping[str, str],
-        stdin: bytes,
+        stdin: bytes = b"",
+        *,
         memory: int | None = None,
+        beginning: int | None = None,
+        pass_fds: Sequence[int] = (),
     ) -> None:
         """Start it, in another thread: ``result`` reports a failure of that.
 
-        It gets ``memory`` bytes at most.
+        It gets ``memory`` bytes at most, and inherits ``pass_fds``. Of its output so many bytes are
+        wanted as its ``beginning`` is long; by default all, up to ``MOST_PRINTED``.
         """
         self._command, self._environment, self._stdin = command, environment, stdin
-        self._memory = memory
+        self._memory, self._pass_fds = memory, pass_fds
         self._left, self._leave = os.pipe()  # its thread waits at it too: closed, it goes
         self._process: subprocess.Popen[bytes] | None = None
         self._given_up = False
-        self._printed, self._said = Printed(), Said()
-        self._enough = trio.Event()
+        self.printed, self._said = Printed(MOST_PRINTED if beginning is None else beginning), Said()
+        self._begun, self._enough = trio.Event(), trio.Event()
         self._over = trio.Event()
         self._outcome: outcome.Outcome[Result] | None = None
         self._trio = trio.lowlevel.current_trio_token()
         trio.lowlevel.start_thread_soon(self._run, self._tell, "program")
+
+    async def begun(self) -> None:
+        """Wait until it has begun, with what it inherits, or could not be started."""
+        await self._begun.wait()
 
     async def over(self) -> None:
         """Wait until it has ended and no process can write to its output.
@@ -112,7 +114,7 @@ class Program:
 
         Raises ``OSError`` where it could not be started, and ``PrintedTooMuchError``.
         """
-        if self._printed.too_much:  # it may not even have died of SIGKILL
+        if self.printed.too_much:  # it may not even have died of SIGKILL
             raise PrintedTooMuchError
         assert self._outcome is not None
         return self._outcome.unwrap()
@@ -150,7 +152,10 @@ class Program:
                 stderr=subprocess.PIPE,
                 env=self._environment,
                 start_new_session=True,  # a Ctrl-C meant for the daemon is not for it
+                pass_fds=self._pass_fds,
             )
+            if self._pass_fds:
+                self._call(self._begun.set)
             if self._memory is not None:
                 bound_data(process.pid, self._memory)
             self._process = process
@@ -160,7 +165,7 @@ class Program:
             # A process that does not even die of SIGKILL (its disk is gone) is not waited for.
             status = process.poll() if left else process.wait()
             status = -signal.SIGKILL if status is None else status
-            return Result(self._command, status, self._printed.all(), self._said.all())
+            return Result(self._command, status, self.printed.all(), self._said.all())
         finally:
             os.close(self._left)
 
@@ -174,7 +179,7 @@ class Program:
         assert process.stdout is not None and process.stderr is not None
         with contextlib.ExitStack() as stack:
             selector = stack.enter_context(selectors.PollSelector())
-            for pipe, into in ((process.stdout, self._printed), (process.stderr, self._said)):
+            for pipe, into in ((process.stdout, self.printed), (process.stderr, self._said)):
                 selector.register(stack.enter_context(pipe), selectors.EVENT_READ, into)
             if process.stdin is not None:
                 os.set_blocking(process.stdin.fileno(), False)
@@ -187,7 +192,7 @@ class Program:
                     if key.fd == self._left:
                         return True
                     _go_on(selector, key)
-                if self._printed.too_much and not told:
+                if self.printed.too_much and not told:
                     told = True
                     self._call(self._enough.set)
         return False
@@ -201,6 +206,7 @@ class Program:
 
     def _hear(self, done: outcome.Outcome[Result]) -> None:
         self._outcome = done
+        self._begun.set()
         self._over.set()
         self._enough.set()
         self._let_go()

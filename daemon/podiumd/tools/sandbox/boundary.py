@@ -31,10 +31,16 @@ from podiumd.tools.failpoints import failpoint
 from podiumd.tools.files.durable_file import store_file
 from podiumd.tools.files.owner_rights import held, is_gone, is_removed, make_writable, status_of
 from podiumd.tools.files.plain_file import is_directory
+from podiumd.tools.files.walk import children
 from podiumd.tools.git.nested_repositories import Repositories, RepositoryLook
-from podiumd.tools.git.new_repository import is_plain
-from podiumd.tools.git.repository_links import all_within, leads_home, odd_entries
-from podiumd.tools.git.worktree_pointers import kept_trees, set_right
+from podiumd.tools.git.repository_remains import (
+    all_within,
+    is_plain,
+    kept_trees,
+    leads_home,
+    odd_entries,
+    set_right,
+)
 
 RECORD: Final = "boundary.json"
 """The file of a boundary in the directory of its turn."""
@@ -304,16 +310,10 @@ def _mark(git: Path) -> str:
 
     It consists of the kernel's own times of change, which nothing in a sandbox can set.
     """
-    hooks = sorted(_children(git / "hooks"))
+    hooks = children(git / "hooks")
     files = [git / name for name in ("commondir", "config", "config.worktree", "hooks")]
     alone = [] if is_directory(git) and not git.is_symlink() else [git]
     return " ".join(map(_status, (*alone, *files, *hooks)))
-
-
-def _children(directory: Path) -> list[Path]:
-    with suppress(OSError):
-        return list(directory.iterdir())
-    return []
 
 
 def _status(path: Path) -> str:

@@ -16,8 +16,9 @@ import subprocess
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import Literal
 
 import msgspec
 import trio
@@ -67,38 +68,10 @@ class SandboxRefused(Exception):
     """A sandbox is required and there is none; the message says what to do."""
 
 
-class Enclosure(Protocol):
-    """A sandbox that is ready for one working tree."""
+class Enclosure(msgspec.Struct, frozen=True, kw_only=True):
+    """A sandbox that is ready for one working tree.
 
-    @property
-    def reach(self) -> Reach | None:
-        """Return what a command in it can write."""
-
-    def gate(self) -> Gate | None:
-        """Return the next command's gate, where others could disturb its start."""
-
-    def command(self, argv: Sequence[str], gate: Gate | None = None) -> list[str]:
-        """Build the arguments that run ``argv`` inside, through a gate that the caller keeps."""
-
-    def guarded(self, argv: Sequence[str]) -> list[str]:
-        """Build the arguments of a program that runs ``argv`` inside, and keeps the gate itself."""
-
-    def environment(self, base: Mapping[str, str]) -> dict[str, str]:
-        """Build the variables inside."""
-
-    def prepare(self) -> None:
-        """Get ready for a command, and write down what is to be put right after it. Blocks.
-        Raises ``OSError``. ``let_end`` comes before the command."""
-
-    async def let_end(self) -> None:
-        """Wait until no git of ours writes unconfined where the command will be able to."""
-
-    def tidy(self) -> Tidied:
-        """Put right, after a command, what it may not leave. Blocks."""
-
-
-class Enclosed(msgspec.Struct, frozen=True, kw_only=True):
-    """See ``Enclosure``: ``prefix`` stands before the command. ``record`` is where the boundary
+    ``prefix`` stands before the command. ``record`` is where the boundary
     is written down; ``placeholders`` are those of the daemon, where files are put at all. ``left``
     is what commands of the turn have left that was not put right. ``by_path``: the sandbox finds
     by paths what it mounts, and ``prefix`` ends where the command begins. ``reach`` is what a
@@ -115,20 +88,26 @@ class Enclosed(msgspec.Struct, frozen=True, kw_only=True):
     reach: Reach | None = None
 
     def gate(self) -> Gate | None:
+        """Return the next command's gate, where others could disturb its start."""
         return Gate(self.prefix[1:-1]) if self.by_path else None
 
     def command(self, argv: Sequence[str], gate: Gate | None = None) -> list[str]:
+        """Build the arguments that run ``argv`` inside, through a gate that the caller keeps."""
         return [*(self.prefix if gate is None else gated(self.prefix, gate)), *argv]
 
     def guarded(self, argv: Sequence[str]) -> list[str]:
+        """Build the arguments of a program that runs ``argv`` inside, and keeps the gate itself."""
         return [*(GUARD if self.by_path else ()), *self.prefix, *argv]
 
     def environment(self, base: Mapping[str, str]) -> dict[str, str]:
+        """Build the variables inside."""
         return {
             name: value for name, value in base.items() if name not in _OUTSIDE
         } | self.variables
 
     def prepare(self) -> None:
+        """Get ready for a command, and write down what is to be put right after it. Blocks.
+        Raises ``OSError``. ``let_end`` comes before the command."""
         if self.left:
             raise OSError(LEFT.format("; ".join(self.left)))
         if self.boundary is None:
@@ -141,10 +120,12 @@ class Enclosed(msgspec.Struct, frozen=True, kw_only=True):
             AT_WORK.begin(self.reach)
 
     async def let_end(self) -> None:
+        """Wait until no git of ours writes unconfined where the command will be able to."""
         if self.reach is not None:
             await AT_WORK.let_end(self.reach)
 
     def tidy(self) -> Tidied:
+        """Put right, after a command, what it may not leave. Blocks."""
         if self.boundary is None or self.look is None:
             return Tidied()
         if self.placeholders is not None:
@@ -242,7 +223,7 @@ class Sandbox:
         self._looks: dict[Path, tuple[RepositoryLook, Repositories]] = {}
         self._left: list[str] = []
 
-    async def enclose(self, root: Path, scratch: Path) -> tuple[Enclosed | None, str]:
+    async def enclose(self, root: Path, scratch: Path) -> tuple[Enclosure | None, str]:
         """Build the sandbox for commands in ``root``, or ``None`` where they run without one.
 
         Parameters: ``scratch`` is a directory of the turn, for temporary files where the sandbox
@@ -299,7 +280,7 @@ class Sandbox:
             self._looks[root] = look, look.look()
         return self._looks[root]
 
-    def _enclosed(self, root: Path, program: str, places: Places, scratch: Path) -> Enclosed:
+    def _enclosed(self, root: Path, program: str, places: Places, scratch: Path) -> Enclosure:
         darwin = self._platform == "darwin"
         if darwin:
             own = os.path.realpath(scratch)
@@ -309,53 +290,49 @@ class Sandbox:
             prefix = (program, *bubblewrap_arguments(places))
             variables = {"HOME": places.home, "TMPDIR": "/tmp"}  # noqa: S108 - it has one of its own
         look, before = self._nested(root)
-        return Enclosed(
+        # There the profile itself keeps such files from being made.
+        placeholders = None if darwin else self._placeholders
+        return Enclosure(
             prefix=prefix,
             variables=variables,
             by_path=not darwin,
             boundary=boundary_of(places, before),
             look=look,
             record=self._record,
-            # There the profile itself keeps such files from being made.
-            placeholders=None if darwin else self._placeholders,
+            placeholders=placeholders,
             left=self._left,
-            reach=self._reach(program, places),
-        )
-
-    def _reach(self, program: str, places: Places) -> Reach:
-        return Reach(
-            program,
-            places.root,
-            repositories=places.repositories,
-            kept=places.protected,
-            placed=places.placed,
-            # There the profile itself keeps such files from being made.
-            placeholders=None if self._platform == "darwin" else self._placeholders,
+            reach=Reach(
+                program,
+                places.root,
+                repositories=places.repositories,
+                kept=places.protected,
+                placed=places.placed,
+                placeholders=placeholders,
+            ),
         )
 
 
 async def _said_by(argv: Sequence[str]) -> str:
     """Return a program's standard output; nothing where it cannot be run."""
     with suppress(OSError), trio.move_on_after(PROBE_SECONDS):
-        done = await trio.run_process(
-            argv, stdin=subprocess.DEVNULL, capture_stdout=True, capture_stderr=True, check=False
-        )
-        return done.stdout.decode("utf-8", "replace")
+        return (await _run(argv)).stdout.decode("utf-8", "replace")
     return ""
 
 
 async def _fault_of(argv: Sequence[str]) -> str:
     """Return why the sandbox does not run; empty where it does."""
     try:
-        done = await trio.run_process(
-            argv,
-            stdin=subprocess.DEVNULL,
-            capture_stdout=True,
-            capture_stderr=True,
-            check=False,
-            env={"PATH": os.defpath, "LC_ALL": "C"},
-        )
+        done = await _run(argv, env={"PATH": os.defpath, "LC_ALL": "C"})
     except OSError as error:
         return error.strerror or str(error)
     said = done.stderr.decode("utf-8", "replace").strip()[-500:]
     return "" if done.returncode == 0 else said or f"status {done.returncode}"
+
+
+_run = partial(
+    trio.run_process,
+    stdin=subprocess.DEVNULL,
+    capture_stdout=True,
+    capture_stderr=True,
+    check=False,
+)
