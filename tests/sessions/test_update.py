@@ -481,6 +481,12 @@ def test_each_kind_of_bad_content_is_told(transcript: Path) -> None:
     assert [len(one.problems) for one in (first, second, read(transcript, second.row))] == [1, 2, 0]
 
 
+def test_lines_with_nuls_are_not_counted_among_the_broken_ones(transcript: Path) -> None:
+    transcript.write_bytes(line(1) + b"\0\n" + line(2) + b"broken\n" + line(3))
+    nuls, broken = read(transcript).problems
+    assert "lines with NUL bytes" in nuls and "lines that are no JSON objects" in broken
+
+
 def test_a_large_file_with_bad_lines_is_searched_for_what_is_not_utf8(transcript: Path) -> None:
     transcript.write_bytes(lines(1, 200) + b"caf\xe9\n")
     assert len(read(transcript).problems) == 2

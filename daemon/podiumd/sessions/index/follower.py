@@ -215,7 +215,7 @@ class Follower:
                     return
                 base = row
                 if row is not None and (row.gone or row.generation == doubted):
-                    base = replace(row, ino=0, gone=False)  # read from its start
+                    base = replace(row, ino=0)  # read from its start
                 try:
                     await self._apply(row, await self._read(found, base))
                 except Changed:
