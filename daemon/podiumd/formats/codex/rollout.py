@@ -1,4 +1,4 @@
-"""What a session file of Codex ("rollout") tells of a turn of ours. Pure. Measured with 0.169.0.
+"""Read a session file of Codex ("rollout") for a turn of ours. Pure. Measured with 0.169.0.
 
 A prompt stands in it twice: as the row that the model is given, and right after as an item that
 has our id (``client_id``). Both are there before the model is asked. Codex that dies between the
