@@ -7,7 +7,7 @@ from typing import Final
 
 from podiumd.doctor.subject import Subject
 from podiumd.observe.checks import Check, broken, ok, warn
-from podiumd.service.kinds import ServiceManager, manager_for
+from podiumd.service.kinds import manager_for
 from podiumd.service.situation import Situation
 from podiumd.service.state import UNREACHABLE, DamagedFile, State, look
 
@@ -25,7 +25,7 @@ def service(subject: Subject) -> list[Check]:
         own = subject.environ.get("PODIUM_HOME")
         if own and str(Path(own).absolute()) not in text:
             return [ok("service", "installed, for another daemon than this PODIUM_HOME")]
-        state = look(_manager(subject), _situation(subject, unit))
+        state = look(manager_for(subject.platform), _situation(subject, unit))
     except DamagedFile as damaged:
         return [broken("service", f"{unit} cannot be read: {damaged.why}", _INSTALL)]
     except (OSError, ValueError) as error:
@@ -53,11 +53,7 @@ def _judge(state: State) -> Check:
 
 def unit_file(subject: Subject) -> Path:
     """Return the service's file, for this platform."""
-    return _manager(subject).files(_situation(subject))[0]
-
-
-def _manager(subject: Subject) -> ServiceManager:
-    return manager_for(subject.platform)
+    return manager_for(subject.platform).files(_situation(subject))[0]
 
 
 def _situation(subject: Subject, *there: Path) -> Situation:

@@ -9,7 +9,7 @@ import os
 import shutil
 import sys
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -202,7 +202,7 @@ def _notes(situation: Situation, manager: ServiceManager, pid: int) -> list[str]
 
 def _status(state: State, places: Places, *, as_json: bool) -> int:
     if as_json:
-        print(json.dumps(state.as_json()))
+        print(json.dumps(asdict(state)))
     elif not state.installed:
         print("Podium is not installed as a service: 'podium service install' does it.")
     else:

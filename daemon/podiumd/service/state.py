@@ -6,7 +6,7 @@ import plistlib
 import re
 import subprocess
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 from xml.parsers.expat import ExpatError
@@ -46,10 +46,6 @@ class State:
     restarts: int | None = None
     current: bool | None = None
     lingering: bool | None = None
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the state as plain data."""
-        return asdict(self)
 
 
 def look(manager: ServiceManager, situation: Situation) -> State:

@@ -177,7 +177,8 @@ class BulkReader:
         answer: Answer | None = None
         try:
             if process is not None and message is not None:
-                with trio.fail_after(self._patience + _bytes(request) / SLOWEST_BYTES):
+                size = sum(found.size for found, _ in request)
+                with trio.fail_after(self._patience + size / SLOWEST_BYTES):
                     answer = await _ask(process, message)
         except (_Failed, OSError, ValueError, trio.BrokenResourceError, trio.TooSlowError) as error:
             _log_failure(error)
@@ -196,7 +197,9 @@ class BulkReader:
             process.kill()  # it holds nothing
         for process in self._processes:
             await process.wait()
-            await _close(process)
+            for stream in (process.stdin, process.stdout):
+                if stream is not None:
+                    await stream.aclose()
 
 
 def _message(request: Request) -> bytes | None:
@@ -204,10 +207,6 @@ def _message(request: Request) -> bytes | None:
         return framed(_encode(request))
     except UnicodeEncodeError:  # a path that is no text
         return None
-
-
-def _bytes(request: Request) -> int:
-    return sum(found.size for found, _ in request)
 
 
 async def _ask(process: trio.Process, message: bytes) -> Answer:
@@ -275,9 +274,3 @@ async def _start(command: Sequence[str]) -> trio.Process | None:
 
 def _log_failure(error: Exception) -> None:
     log("Session files are read in the daemon itself", "warning", reason=repr(error))
-
-
-async def _close(process: trio.Process) -> None:
-    for stream in (process.stdin, process.stdout):
-        if stream is not None:
-            await stream.aclose()
