@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    # The processes that read transcripts walk by text alone, and start sooner without it.
+    from pathlib import Path
 
 
 def upwards(path: str) -> Iterator[str]:
