@@ -303,7 +303,6 @@ class GatewayStatus(TypedDict):
 
 
 class Heard(TypedDict):
-    utterance_id: str
     text: str
     language: str
     duration_ms: int
@@ -314,6 +313,7 @@ class Heard(TypedDict):
     engine: str
     model: str | None
     duration_s: float
+    utterance_id: str
     command: NotRequired[SpokenCommand]
 
 

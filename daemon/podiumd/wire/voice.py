@@ -145,20 +145,10 @@ class SpokenCommand(Result, frozen=True, kw_only=True):
     read_back: str
 
 
-class Heard(Result, frozen=True, kw_only=True):
+class Heard(Transcribed, frozen=True, kw_only=True):
     """The text of an utterance at a microphone, and the command that it was."""
 
     utterance_id: str
-    text: str
-    language: str
-    duration_ms: int
-    latency_ms: int
-    segments: tuple[Segment, ...]
-    no_speech: bool
-    terms_used: tuple[str, ...]
-    engine: str
-    model: str | None
-    duration_s: float
     command: SpokenCommand | UnsetType = UNSET
 
 
