@@ -29,6 +29,7 @@ from tests.gateway.harness import (
     upgrade,
     wait_until,
 )
+from tests.long import sampled
 from tests.patience import HANG_SECONDS
 
 
@@ -321,3 +322,199 @@ async def test_cancelling_the_gateway_ends_everything_at_once() -> None:
     with trio.fail_after(HANG_SECONDS):
         closed = await peer.closed()
     assert closed is not None and closed.code == 1001
+
+
+# -- Who has not authenticated makes room for who may, over real sockets --
+
+
+async def test_of_more_than_sixty_four_strangers_the_oldest_makes_room() -> None:
+    async with served() as gateway:
+        silent = [await connect(gateway) for _ in range(64)]
+        await wait_until(lambda: len(gateway._links) == 64)
+        one_more = await connect(gateway)
+
+        assert await read_all(silent[0]) == b""
+        await wait_until(lambda: len(gateway._links) == 64)
+        for stream in (*silent, one_more):
+            await stream.aclose()
+
+
+@pytest.mark.parametrize("hostile", sampled([upgrade(), b"", b"GET / HTTP/1.1\r\nX: "]))
+async def test_idle_strangers_that_come_again_and_again_keep_nobody_out(hostile: bytes) -> None:
+    """Silent, in the middle of a head, and as phones that never say their key."""
+
+    async def wait(socket: WebSocket) -> None:
+        await socket.receive()
+
+    apps = Apps()
+    apps.phone = wait
+    async with served(apps) as gateway:
+        for _ in range(5):
+            for _ in range(70):
+                await (await connect(gateway)).send_all(hostile)
+            assert status(await talk(gateway, get())) == 200
+            assert len(gateway._admission.strangers) <= SMALL.strangers
+
+
+async def test_a_phone_that_shakes_hands_outlasts_silent_strangers() -> None:
+    apps = Apps()
+
+    async def late(socket: WebSocket) -> None:
+        await socket.receive()
+        await echo(socket)
+
+    apps.phone = late
+    async with served(apps) as gateway:
+        peer = await phone(gateway)
+        for _ in range(200):
+            await connect(gateway)
+
+        await peer.send("here is my key")
+        assert await peer.ask("still there?") == b"still there?"
+        await peer.close()
+
+
+async def test_phones_that_have_authenticated_make_room_for_others() -> None:
+    limits = GatewayLimits(strangers=2, strange_phones_on_loopback=1, close_seconds=0.5)
+    async with served(limits=limits) as gateway:
+        peers = []
+        for _ in range(5):
+            peers.append(await phone(gateway))
+            assert await peers[-1].ask("hello") == b"hello"
+
+        assert gateway.clients == 5
+        for peer in peers:
+            await peer.close()
+        await wait_until(lambda: gateway.clients == 0)
+
+
+async def test_strange_phones_are_limited() -> None:
+    async def wait(socket: WebSocket) -> None:
+        await socket.receive()
+
+    apps = Apps()
+    apps.phone = wait
+    limits = GatewayLimits(strange_phones_on_loopback=1, linger_seconds=0.05, close_seconds=0.5)
+    async with served(apps, limits=limits) as gateway:
+        stranger = await phone(gateway)
+        another = await phone(gateway)
+
+        assert await stranger.closed() is None, "it was hung up on"
+        assert gateway.clients == 1
+        await another.close()
+
+
+async def test_a_request_that_authenticates_is_no_stranger() -> None:
+    apps = Apps()
+    started = trio.Event()
+    finish = trio.Event()
+
+    async def handler(request: Request) -> Response:
+        request.authenticated()
+        started.set()
+        await finish.wait()
+        return Response(200, request.peer.encode())
+
+    apps.http = handler
+    limits = GatewayLimits(strangers=1, close_seconds=0.5)
+    async with served(apps, limits=limits) as gateway, trio.open_nursery() as nursery:
+        nursery.start_soon(talk, gateway, get())
+        await started.wait()
+        stream = await connect(gateway)
+        await stream.send_all(get())
+        await trio.testing.wait_all_tasks_blocked()
+        finish.set()
+
+        assert b"127.0.0.1" in await stream.receive_some(1000)
+        await stream.aclose()
+
+
+# -- Who is let in over real sockets: Host and Origin before anything else --
+
+
+@pytest.mark.parametrize(
+    "host", [b"evil.com", b"localhost.evil.com", b"evil.ts.net.attacker.io", b"user@localhost", b""]
+)
+@pytest.mark.parametrize("make", [get, upgrade])
+async def test_a_foreign_host_is_refused_and_the_log_names_the_remedy(
+    make: object, host: bytes, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with served() as gateway:
+        assert callable(make)
+        answer = await talk(gateway, make(host=host))
+
+    assert status(answer) == 421
+    assert b"127.0.0.1" not in answer
+    told = [record.podium for record in caplog.records]  # type: ignore[attr-defined]
+    assert [fields["host"] for fields in told] == [host.decode()]
+    assert "add it to [gateway] allowed_hosts" in told[0]["advice"]
+
+
+async def test_an_absolute_target_cannot_smuggle_a_host_past_the_guard() -> None:
+    async with served() as gateway:
+        assert status(await talk(gateway, get(b"http://evil.com/"))) == 421
+        assert status(await talk(gateway, get(b"http://localhost/", host=b"evil.com"))) == 421
+        assert status(await talk(gateway, get(b"http://localhost/"))) == 200
+
+
+async def test_allowed_hosts_and_own_names_are_served() -> None:
+    async with served(names=("tower",), allowed_hosts=("*.example.com",)) as gateway:
+        for host in (b"tower", b"a.example.com", b"127.0.0.1", b"x.local", b"x.ts.net"):
+            assert status(await talk(gateway, get(host=host))) == 200
+        assert status(await talk(gateway, get(host=b"example.com"))) == 421
+
+
+async def test_a_host_that_is_no_international_name_does_not_break_the_handshake() -> None:
+    async with served() as gateway:
+        answer = await talk(gateway, upgrade(host=b"xn--99999999.local"))
+
+    assert status(answer) == 101
+
+
+@pytest.mark.parametrize("origin", [b"http://evil.com", b"null", b"https://localhost", b"file://"])
+@pytest.mark.parametrize("path", [b"/upload", b"websocket"])
+async def test_a_foreign_origin_is_refused(
+    path: bytes, origin: bytes, caplog: pytest.LogCaptureFixture
+) -> None:
+    header = b"Origin: " + origin
+    async with served() as gateway:
+        raw = upgrade(header) if path == b"websocket" else get(path, header)
+        answer = await talk(gateway, raw)
+
+    assert status(answer) == 403
+    assert "Origin refused" in caplog.text
+
+
+async def test_the_gateways_own_origin_is_let_in() -> None:
+    async with served() as gateway:
+        own = b"localhost:%d" % gateway.port
+        answer = await talk(gateway, upgrade(b"Origin: http://" + own, host=own))
+
+    assert status(answer) == 101
+
+
+async def test_every_request_of_a_connection_is_judged() -> None:
+    async with served() as gateway:
+        answer = await talk(gateway, get() + get(host=b"evil.com") + get())
+
+    assert answer.count(b"HTTP/1.1 200") == 1
+    assert answer.count(b"HTTP/1.1 421") == 1
+    assert answer.count(b"HTTP/1.1 ") == 2
+
+
+async def test_a_strangers_connection_carries_one_answer_and_a_known_ones_more() -> None:
+    """Strangers that come for nothing and stay would shut the others out."""
+    apps = Apps()
+
+    async def answer(request: Request) -> Response:
+        if request.path == "/known":
+            request.authenticated()
+        return Response(200, request.path.encode())
+
+    apps.http = answer
+    async with served(apps) as gateway:
+        strange = await talk(gateway, get(b"/healthz") + get(b"/healthz"))
+        known = await talk(gateway, get(b"/known") + get(b"/healthz"))
+
+    assert strange.count(b"HTTP/1.1 200") == 1 and b"Connection: close" in strange
+    assert known.count(b"HTTP/1.1 200") == 2 and b"Connection: close" not in known
