@@ -15,11 +15,8 @@ import trio
 
 from podiumd.rpc.limits import RpcLimits
 from podiumd.rpc.listener import listening
-from podiumd.rpc.server import RpcServer, serve_rpc
 from tests.patience import HANG_SECONDS
-from tests.rpc.bare import bare_info
-from tests.rpc.fake_service import FakeService
-from tests.rpc.harness import PING, Client, request, served, wait_until
+from tests.rpc.harness import PING, request, served, wait_until
 
 
 async def test_ping_is_answered_on_one_line(tmp_path: Path) -> None:
@@ -338,43 +335,6 @@ async def test_another_user_is_refused_by_the_kernels_word(tmp_path: Path) -> No
         )
         answer = json.loads(done.stdout)
         assert answer["error"]["code"] == -32006 and daemon.server.connections == 0
-
-
-async def test_a_process_out_of_descriptors_goes_on_accepting_later(
-    tmp_path: Path, autojump_clock: trio.testing.MockClock
-) -> None:
-    """The listener is asked again after a pause instead of in a tight loop, or never."""
-
-    class Tired:
-        """A listener whose first accept fails as with too many open files."""
-
-        def __init__(self, sock: socket.socket) -> None:
-            self._socket = sock
-            self.failed = 0
-
-        def fileno(self) -> int:
-            return self._socket.fileno()
-
-        def setblocking(self, flag: bool) -> None:
-            self._socket.setblocking(flag)
-
-        def close(self) -> None:
-            self._socket.close()
-
-        def accept(self) -> Any:
-            if not self.failed:
-                self.failed += 1
-                raise OSError(24, "Too many open files")
-            return self._socket.accept()
-
-    with listening(tmp_path / "s", os.getuid()) as sock:
-        tired: Any = Tired(sock)
-        async with trio.open_nursery() as nursery:
-            server: RpcServer = await nursery.start(serve_rpc, FakeService(), bare_info(), tired)
-            async with await trio.open_unix_socket(str(tmp_path / "s")) as stream:
-                assert await Client(stream).result("daemon.ping") == {"pong": True}
-            assert tired.failed == 1
-            server.stop()
 
 
 def test_a_listener_may_be_handed_in_by_a_service_manager(tmp_path: Path) -> None:
