@@ -166,10 +166,11 @@ class Hub:
 
     # -- sessions ----------------------------------------------------------------------------
 
-    async def follow_sessions(self) -> None:
+    async def follow_sessions(self, *, task_status: trio.TaskStatus[None]) -> None:
         """Send lists when they change, at most one a second. What changed is kept only for who is
         here or about to be, whose lists may be older: a first index changes every session."""
         with self.services.service.sessions_changed() as changes:
+            task_status.started()
             while True:
                 changed = await changes.changed()
                 while self._connections and not self.phones:
@@ -235,7 +236,7 @@ async def open_hub(
         hub = Hub(service, devices, throttle, workshop, voice, tokens, nursery)
         await hub.services.news.begin()
         nursery.start_soon(hub.services.news.follow)
-        nursery.start_soon(hub.follow_sessions)
+        await nursery.start(hub.follow_sessions)
         nursery.start_soon(devices.keep)
         yield hub
         nursery.cancel_scope.cancel()
