@@ -12,8 +12,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from podiumd.core.analysis.picture import draw
-from podiumd.core.analysis.render import graph
+from podiumd.core.analysis.render import draw, graph
 from podiumd.core.recipe.model import Recipe
 from podiumd.runtime.recipes.catalogue import builtin_directory, load_file
 from tests.client.fake_daemon import FakeDaemon, podium

@@ -11,7 +11,7 @@ import pytest
 from podiumd.core.analysis.check import check_recipe, check_text
 from podiumd.core.analysis.worst_case import WorstCase, worst_case
 from podiumd.core.findings import MOST_FINDINGS, Notes
-from podiumd.core.recipe.calls import MOST_CALLED_STEPS
+from podiumd.core.recipe.expand import MOST_CALLED_STEPS
 from podiumd.core.recipe.model import Limits, Recipe, Step
 from podiumd.core.toml_lines import TomlLines
 from tests.core import test_recipe_load

@@ -5,7 +5,7 @@ from __future__ import annotations
 from podiumd.core.prompts.conversation_prompts import TAKEN_OVER
 from podiumd.core.prompts.prompts import INTERRUPTED, ORIGINAL
 from podiumd.core.run import facts as f
-from podiumd.core.run.conversation_fold import NOW
+from podiumd.core.run.fold import NOW
 from tests.core.builders import Play, a_recipe, to
 from tests.core.conversations import Conversation, a_talk
 

@@ -6,8 +6,13 @@ from typing import Any
 
 import pytest
 
-from podiumd.core.recipe.calls import MAX_CALL_DEPTH, MOST_CALLED_STEPS, MOST_CALLED_TEXT
-from podiumd.core.recipe.expand import CallError, expand
+from podiumd.core.recipe.expand import (
+    MAX_CALL_DEPTH,
+    MOST_CALLED_STEPS,
+    MOST_CALLED_TEXT,
+    CallError,
+    expand,
+)
 from podiumd.core.recipe.model import Edge, Limits, Param, Recipe, Step
 from podiumd.core.run import facts as f
 from tests.core.builders import (

@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from podiumd.core.analysis.picture import draw
-from podiumd.core.analysis.render import Format, graph
+from podiumd.core.analysis.render import Format, draw, graph
 from podiumd.core.recipe.model import Limits, Recipe, Step
 from tests.core.builders import a_check, a_recipe, a_step, leave, to
 from tests.core.machines import sound_recipes

@@ -7,8 +7,7 @@ import json
 import msgspec
 import pytest
 
-from podiumd.core.analysis.rehearse import play_step
-from podiumd.core.analysis.rehearse_conversation import PhasePlay, ToolPlayed
+from podiumd.core.analysis.rehearse import PhasePlay, ToolPlayed, play_step
 from podiumd.core.recipe.model import Recipe
 from tests.core.builders import a_recipe, to
 from tests.core.conversations import CONTEXT, a_hook, a_talk, phases

@@ -3,8 +3,7 @@ from __future__ import annotations
 import pytest
 
 from podiumd.core.voice.grammar import recognise
-from podiumd.core.voice.language import tokens
-from podiumd.core.voice.normalize import utterance
+from podiumd.core.voice.language import tokens, utterance
 from tests.core.languages import LANGUAGES
 from tests.core.spoken_corpus import lines, question
 

@@ -4,9 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from podiumd.core.voice.describe_command import dangers
-from podiumd.core.voice.describe_path import inside, outside
-from podiumd.core.voice.risk import call_risks
+from podiumd.core.voice.risk import call_risks, dangers, inside, outside
 
 TREE = "/home/me/project"
 

@@ -31,7 +31,7 @@ BROKEN = {
         "core/run/fold.py",
         "sends=state.sends + 1",
         "sendz=state.sends + 1",
-        "    turn = conversation_fold.begun(state, fact)\n    return replace(",
+        "    turn = begun(state, fact)\n    return replace(",
         'Unexpected keyword argument "sendz" for "replace" of "RunState"',
     ),
     "a_field_of_another_type": Broken(

@@ -18,8 +18,7 @@ from pathlib import Path
 
 import trio
 
-from podiumd.store.connection import FACTS_NAME
-from podiumd.store.readers import READERS
+from podiumd.store.connection import FACTS_NAME, READERS
 from tests.load.crowd import Crowd, room_for_sockets
 from tests.load.ground import Ground, open_ground, percentiles, told_once
 

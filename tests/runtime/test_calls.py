@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from podiumd.core.recipe.calls import MAX_CALL_DEPTH, MOST_CALLED_STEPS
+from podiumd.core.recipe.expand import MAX_CALL_DEPTH, MOST_CALLED_STEPS
 from podiumd.runtime.errors import (
     AgentUnavailable,
     InvalidParameter,

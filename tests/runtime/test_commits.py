@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from podiumd.runtime.errors import Refused
-from podiumd.runtime.intake.commit_places import check_place
+from podiumd.runtime.intake.start_run import check_place
 from tests.core.builders import a_recipe, a_step
 from tests.plain import plain
 from tests.runtime.fake_agent import FakeTurn

@@ -1,7 +1,7 @@
 """Each output says where in its turn it stands."""
 
 from podiumd.drivers.base import Output
-from podiumd.runtime.run.outputs import Outputs
+from podiumd.runtime.run.turn_task import Outputs
 from tests.core.builders import Play
 from tests.plain import told
 

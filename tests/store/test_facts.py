@@ -17,10 +17,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from podiumd.store import marks, reading, writing
+from podiumd.store import facts as store_facts
+from podiumd.store import reading, writing
 from podiumd.store.errors import FactDamaged, FactTooNew, RunForgotten, StoreFailed, TokenTaken
-from podiumd.store.facts import Store, open_store
-from podiumd.store.marks import Marks
+from podiumd.store.facts import Marks, Store, open_store
 from podiumd.store.records import RunRow, StoredFact, TokenRow
 from tests.examples import examples
 from tests.store.support import AT, a_fact, a_run, value_of
@@ -493,7 +493,7 @@ async def test_what_was_read_before_a_write_is_not_kept_after_it() -> None:
 async def test_no_more_are_kept_than_have_room(
     tmp_path: Path, reads: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(marks, "MOST_KEPT", 2)
+    monkeypatch.setattr(store_facts, "MOST_KEPT", 2)
     async with open_store(tmp_path) as store:
         for session in ("a", "b", "a", "c", "a", "b"):
             await store.mark(session)

@@ -20,7 +20,7 @@ from typing import Any, ClassVar
 import msgspec
 import pytest
 
-from podiumd.store import reading, reading_run, writing
+from podiumd.store import reading, writing
 from podiumd.store.facts import Store, open_store
 from podiumd.store.records import Ledger
 from tests.store.support import a_fact, a_run
@@ -156,7 +156,7 @@ class Watched(sqlite3.Connection):
     ) -> sqlite3.Cursor:
         caller = sys._getframe(2)
         where = Path(caller.f_code.co_filename).name
-        if where in ("reading.py", "reading_run.py", "writing.py"):
+        if where in ("reading.py", "reading.py", "writing.py"):
             self.sites.add((where, caller.f_lineno))
             plan = super().execute(f"EXPLAIN QUERY PLAN {sql}", one).fetchall()
             self.plans[" ".join(sql.split())] = [detail for *_, detail in plan]
@@ -233,7 +233,7 @@ async def test_no_query_reads_a_table_through(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await counted(tmp_path, FEW, monkeypatch)
-    lines = statements(reading) | statements(reading_run) | statements(writing)
+    lines = statements(reading) | statements(writing)
     missed = [
         site
         for site, span in lines.items()

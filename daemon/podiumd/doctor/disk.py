@@ -15,7 +15,7 @@ from typing import Final
 
 from podiumd.doctor.subject import Subject
 from podiumd.observe.checks import Check, broken, ok, warn
-from podiumd.runtime.maintenance.storage_places import usage
+from podiumd.runtime.maintenance.storage import usage
 from podiumd.store.connection import FACTS_NAME, beside
 from podiumd.store.index import INDEX_NAME, INDEX_SCHEMA
 from podiumd.store.schema import APPLICATION_ID, MIGRATIONS

@@ -41,11 +41,10 @@ from podiumd.runtime.recipes.analysis import RecipeTools
 from podiumd.runtime.recipes.catalogue import Catalogue
 from podiumd.runtime.recipes.queries import Recipes
 from podiumd.runtime.run.actor import RunActor
-from podiumd.runtime.run.cut_off_commands import tidy_after_commands
+from podiumd.runtime.run.leftovers import tidy_after_commands
 from podiumd.runtime.run.queueing import AGAIN_MS
 from podiumd.runtime.run.registry import Runs
-from podiumd.runtime.sessions.listing import SessionList
-from podiumd.runtime.sessions.lock_listing import all_locks
+from podiumd.runtime.sessions.listing import SessionList, all_locks
 from podiumd.runtime.sessions.resolve import Sessions
 from podiumd.runtime.worktrees.diff import run_diff
 from podiumd.sessions.changes import Listener

@@ -5,8 +5,13 @@ from __future__ import annotations
 import os
 import sqlite3
 import stat
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import TypeVar
+
+import trio
+
+from podiumd.store.errors import DATABASE_ERRORS, failed
 
 FACTS_NAME = "facts.db"
 
@@ -98,3 +103,44 @@ def sync_file(path: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+T = TypeVar("T")
+
+# Two, so that one long page of events does not hold up a client's list of runs.
+READERS = 2
+
+
+class Readers:
+    """Read-only connections, each used on a worker thread by one query at a time."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._limiter = trio.CapacityLimiter(READERS)
+        self._idle: list[sqlite3.Connection] = []
+
+    async def run(self, query: Callable[[sqlite3.Connection], T]) -> T:
+        """Run a query that reads all it needs before it returns. Raises ``StoreError``."""
+        return await trio.to_thread.run_sync(self._run, query, limiter=self._limiter)
+
+    def _run(self, query: Callable[[sqlite3.Connection], T]) -> T:
+        try:
+            try:
+                connection = self._idle.pop()
+            except IndexError:  # asking first is too late: the other thread may be quicker
+                connection = connect_reader(self._path)
+            try:
+                result = query(connection)
+            except BaseException:
+                # After any error the next query begins with a connection of its own.
+                connection.close()
+                raise
+        except DATABASE_ERRORS as error:
+            raise failed(self._path, error) from error
+        self._idle.append(connection)
+        return result
+
+    def close(self) -> None:
+        """Close the connections that are not in use."""
+        while self._idle:
+            self._idle.pop().close()

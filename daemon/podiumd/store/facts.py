@@ -1,24 +1,71 @@
-"""The durable log: every fact of every run, and what is stored together with facts."""
+"""The durable log: every fact of every run, and what is stored together with facts.
+
+States of transcripts are kept in memory as long as no task writes them: a run asks for that of its
+session before each turn.
+"""
 
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from functools import partial
 from pathlib import Path
+from typing import Final
 
 import trio
 
-from podiumd.store import reading, reading_run, writing
-from podiumd.store.connection import FACTS_NAME
-from podiumd.store.marks import Marks
+from podiumd.store import reading, writing
+from podiumd.store.connection import FACTS_NAME, Readers
 from podiumd.store.opening import open_facts
-from podiumd.store.readers import Readers
 from podiumd.store.records import Ledger, NewFact, RunRow, StoredFact, TokenRow
 from podiumd.store.upcast import Upcaster, Upcasters
 from podiumd.store.writer import Writer
 from podiumd.store.writing import Decision
+
+MOST_KEPT: Final = 256
+"""Sessions whose mark is remembered; at some hundred bytes each."""
+
+
+Read = Callable[[], Awaitable[bytes | None]]
+
+
+class Marks:
+    """Remembers marks, also that there is none; the one that was used last is forgotten last."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, bytes | None] = {}
+        self._changes = 0
+
+    async def get(
+        self, session_id: str, read: Callable[[], Awaitable[bytes | None]]
+    ) -> bytes | None:
+        """Return the mark of a session, which is ``read`` where it is not known."""
+        if session_id in self._known:
+            self._known[session_id] = self._known.pop(session_id)
+            return self._known[session_id]
+        changes = self._changes
+        found = await read()
+        if changes == self._changes:  # else it may have been read before what was written meanwhile
+            self._known[session_id] = found
+            if len(self._known) > MOST_KEPT:
+                del self._known[next(iter(self._known))]
+        return found
+
+    @contextmanager
+    def changing(self, *session_ids: str) -> Iterator[None]:
+        """Marks are written in this block, or could not be: what is known of them ends with it."""
+        self._forget(session_ids)
+        try:
+            yield
+        finally:
+            self._forget(session_ids)
+
+    def _forget(self, session_ids: tuple[str, ...]) -> None:
+        self._changes += bool(session_ids)
+        for one in session_ids:
+            self._known.pop(one, None)
+
 
 # How long closing may wait for the disk; what is acknowledged is durable before that.
 CLOSE_SECONDS = 5.0
@@ -129,7 +176,7 @@ class Store:
         Facts that cannot be read are left out; fewer than ``limit`` means the end was reached.
         """
         return await self._readers.run(
-            lambda connection: reading_run.events_of(
+            lambda connection: reading.events_of(
                 connection, self._upcasters, run_id, types, after_seq, limit
             )
         )
@@ -140,7 +187,7 @@ class Store:
         """Return a run's newest fact of a type, before ``before_seq`` (None: of all), whose data
         hold the bytes ``has``; facts that cannot be read are left out."""
         return await self._readers.run(
-            lambda connection: reading_run.last_event(
+            lambda connection: reading.last_event(
                 connection, self._upcasters, run_id, kind, has, before_seq
             )
         )
@@ -190,7 +237,7 @@ class Store:
             lambda connection: [
                 fact
                 for run_id in run_ids
-                for fact in reading_run.events_of(
+                for fact in reading.events_of(
                     connection, self._upcasters, run_id, frozenset({kind}), 0, None
                 )
             ]

@@ -6,8 +6,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta
 
-from podiumd.core.analysis.rehearse import Accepted, Rejected, StepPlay
-from podiumd.core.analysis.rehearse_conversation import PhasePlay
+from podiumd.core.analysis.rehearse import Accepted, PhasePlay, Rejected, StepPlay
 from podiumd.core.analysis.simulate import Trace
 from podiumd.core.analysis.worst_case import WorstCase
 from podiumd.core.findings import Finding

@@ -13,11 +13,10 @@ import msgspec
 
 from podiumd.core.analysis.check_agents import Capabilities, check_agents
 from podiumd.core.analysis.check_calls import check_calls
-from podiumd.core.analysis.check_graph import check_graph, check_irreversible
-from podiumd.core.analysis.check_limits import check_limits
+from podiumd.core.analysis.check_graph import check_graph, check_irreversible, check_limits
 from podiumd.core.analysis.worst_case import WorstCase, worst_case
 from podiumd.core.findings import Finding, Notes, RecipeInvalid, TooManyFindings
-from podiumd.core.recipe.calls import LoadCalled
+from podiumd.core.recipe.expand import LoadCalled
 from podiumd.core.recipe.graph import RecipeGraph
 from podiumd.core.recipe.load import read_recipe
 from podiumd.core.recipe.model import Recipe

@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from podiumd.core.findings import Notes, nearest
-from podiumd.core.recipe.calls import LoadCalled
-from podiumd.core.recipe.expand import CallError, expand
+from podiumd.core.recipe.expand import CallError, LoadCalled, expand
 from podiumd.core.recipe.graph import RecipeGraph
 from podiumd.core.recipe.model import DECLINED, Recipe, Step
 from podiumd.core.recipe.params import ParamError, param_value

@@ -12,8 +12,8 @@ from podiumd.core.recipe.model import Step
 from podiumd.core.reply.outcome import OutcomeError, extract, prose
 from podiumd.core.reply.report import CUT_OFF, TurnReport
 from podiumd.core.run import commands as c
-from podiumd.core.run import conversation_fold
 from podiumd.core.run import facts as f
+from podiumd.core.run import fold
 from podiumd.core.run.state import ActiveTurn, Claim, RunState
 from podiumd.core.structs import replace
 from podiumd.core.times import wire_time
@@ -184,7 +184,7 @@ def _taken_up(d: Decision, intent: f.TurnIntended, report: TurnReport) -> f.Move
     return f.Move(
         kind="turn",
         purpose="interrupted" if cut_off else "go-on",
-        original="" if report.prompt_recorded else conversation_fold.asked_for(intent),
+        original="" if report.prompt_recorded else fold.asked_for(intent),
     )
 
 

@@ -9,7 +9,7 @@ from podiumd.core.prompts import prompts
 from podiumd.core.recipe.context import as_text
 from podiumd.core.recipe.model import Step
 from podiumd.core.run import facts as f
-from podiumd.core.run.conversation_fold import NOW
+from podiumd.core.run.fold import NOW
 from podiumd.core.run.state import RunState
 
 BEGIN: Final = "Begin with this phase of the conversation. You have the first word."

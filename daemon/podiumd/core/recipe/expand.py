@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-from podiumd.core.recipe.calls import MAX_CALL_DEPTH, MOST_CALLED_STEPS, MOST_CALLED_TEXT
 from podiumd.core.recipe.context import declared_key
 from podiumd.core.recipe.model import (
     CHECKS_FAILED,
@@ -27,6 +26,18 @@ from podiumd.core.recipe.model import (
 from podiumd.core.recipe.params import ParamError, param_value
 from podiumd.core.recipe.template import rewrite
 from podiumd.core.structs import replace
+
+#: How many recipes may be under way inside each other, the first one included.
+MAX_CALL_DEPTH: Final = 8
+
+#: How many steps calls may bring into a recipe, and how many characters of text in them: calls
+#: in calls and variables in parameters multiply, and a recipe may come from a stranger.
+MOST_CALLED_STEPS: Final = 1000
+MOST_CALLED_TEXT: Final = 4 * 1024 * 1024
+
+#: Finds a recipe by its id, as the caller sees it; ``None``: there is none that can be used.
+LoadCalled = Callable[[str], Recipe | None]
+
 
 # Reasons that end a called recipe without an edge of its own, by the outcome.
 _UNSAID: Final = {

@@ -7,17 +7,17 @@ state does not have and a value of another type are found by ``make types``.
 
 from __future__ import annotations
 
-from typing import assert_never
+from typing import Final, assert_never
 
 from podiumd.core.grown import Grown
 from podiumd.core.recipe.context import initial
 from podiumd.core.recipe.model import RESTART
 from podiumd.core.reply.report import CUT_OFF
-from podiumd.core.run import conversation_fold, native_loop_state, progress
 from podiumd.core.run import facts as f
 from podiumd.core.run import native_loop_facts as lf
+from podiumd.core.run import native_loop_state, progress
 from podiumd.core.run import tree_facts as tf
-from podiumd.core.run.state import Claim, PendingSteer, Question, RunState
+from podiumd.core.run.state import ActiveTurn, Claim, Exchange, PendingSteer, Question, RunState
 from podiumd.core.structs import replace
 
 
@@ -62,7 +62,7 @@ def _after_turn_fact(state: RunState, fact: f.AnyTurnFact) -> RunState:
             named = state.agent_sessions.plus(fact.session_id, fact.agent_session_id)
             return replace(state, agent_sessions=named)
         case f.ToolUsed():
-            return conversation_fold.tool_used(state, fact)
+            return tool_used(state, fact)
         case _:
             assert_never(fact)
 
@@ -81,7 +81,7 @@ def _after_step_fact(state: RunState, fact: f.AnyStepFact) -> RunState:
             seconds = state.seconds + fact.seconds
             return replace(state, next=fact.next, seconds=seconds, tree=fact.tree)
         case f.HookEnded():
-            return conversation_fold.hook_ended(state, fact)
+            return hook_ended(state, fact)
         case tf.ClaimMade():
             return _claim_made(state, fact)
         case f.OutcomeInvalid():
@@ -101,7 +101,7 @@ def _after_person_fact(state: RunState, fact: f.AnyPersonFact, at: str) -> RunSt
         case f.EffectEnded():
             return _effect_ended(state, fact)
         case f.MessageReceived():
-            return conversation_fold.message_received(state, fact)
+            return message_received(state, fact)
         case f.SteerIntended():
             return _steer_intended(state, fact)
         case f.AsideNoted():
@@ -170,11 +170,11 @@ def _step_entered(state: RunState, fact: f.StepEntered) -> RunState:
 
 
 def _turn_intended(state: RunState, fact: f.TurnIntended) -> RunState:
-    turn = conversation_fold.begun(state, fact)
+    turn = begun(state, fact)
     return replace(
         state,
         turn=turn,
-        prompt=conversation_fold.subject(state, turn),
+        prompt=subject(state, turn),
         attempts=0 if fact.purpose in ("opening", "say") else state.attempts,
         left=(),
         begun=True,
@@ -202,8 +202,8 @@ def _turn_ended(state: RunState, fact: f.TurnEnded) -> RunState:
     return replace(
         state,
         turn=None,
-        left=conversation_fold.left_by(turn),
-        exchanges=conversation_fold.exchanges(state, turn, fact.text),
+        left=left_by(turn),
+        exchanges=exchanges(state, turn, fact.text),
         last_turn=fact,
         tree=fact.tree,
         seconds=state.seconds + fact.seconds,
@@ -404,3 +404,76 @@ def _run_ended(state: RunState, fact: f.RunEnded, at: str) -> RunState:
         parked_until=None,
         stop=None,
     )
+
+
+EXCHANGES: Final = 20
+EXCHANGE_CHARACTERS: Final = 2000
+
+NOW: Final = "This is what comes next:"
+"""Stands between the first words to a new agent and its prompt."""
+
+_GOES_ON: Final = ("go-on", "interrupted")
+
+
+def asked_for(intent: f.TurnIntended) -> str:
+    """Return a turn's prompt, without the summary that a new agent gets first."""
+    return intent.prompt.partition(f"{NOW}\n\n")[2] if intent.anew else intent.prompt
+
+
+def begun(state: RunState, intent: f.TurnIntended) -> ActiveTurn:
+    """Begin a turn; one that goes on with another has the calls of that before its own."""
+    words = tuple(s.text for s in state.steers if s.uuid in intent.carried)
+    before = state.left if intent.purpose in _GOES_ON else ()
+    return ActiveTurn(intent=intent, before=before, words=words)
+
+
+def subject(state: RunState, turn: ActiveTurn) -> str:
+    """Return what a new turn is about; one that goes on with another keeps what that was about."""
+    if turn.intent.purpose in _GOES_ON or turn.intent.purpose == "again":
+        return "\n\n".join([state.prompt, *turn.words])
+    return asked_for(turn.intent)
+
+
+def left_by(turn: ActiveTurn) -> tuple[f.ToolUsed, ...]:
+    """Return those of a turn's calls that count when it is over."""
+    return tuple(used for used in (turn.transition, turn.asked) if used is not None)
+
+
+def exchanges(state: RunState, turn: ActiveTurn, text: str) -> tuple[Exchange, ...]:
+    """Add a turn of a conversation: the person's words and the agent's answer."""
+    if not state.in_conversation:
+        return state.exchanges
+    exchange = Exchange(_shortened("\n\n".join(turn.words)), _shortened(text))
+    return (*state.exchanges, exchange)[-EXCHANGES:]
+
+
+def message_received(state: RunState, fact: f.MessageReceived) -> RunState:
+    """Keep a person's words for the next prompt."""
+    words = PendingSteer(uuid=fact.uuid, text=fact.text, turn_id=None, late=state.stopping)
+    return replace(state, steers=(*state.steers, words), heard=state.heard.plus(fact.uuid, None))
+
+
+def tool_used(state: RunState, fact: f.ToolUsed) -> RunState:
+    """Keep a call with its turn, and what it has saved."""
+    assert state.turn is not None
+    turn = replace(state.turn, calls={**state.turn.calls, fact.call_id: fact})
+    saved = fact.tool == "save" and fact.success
+    ctx = {**state.ctx, fact.args["key"]: fact.args["value"]} if saved else state.ctx
+    return replace(state, turn=turn, ctx=ctx)
+
+
+def hook_ended(state: RunState, fact: f.HookEnded) -> RunState:
+    """Go on after a hook; what it refuses counts no more, as an attempt of the agent's."""
+    return replace(
+        state,
+        next=fact.next,
+        seconds=state.seconds + fact.seconds,
+        attempts=state.attempts + fact.refused,
+        left=() if fact.refused else state.left,
+    )
+
+
+def _shortened(text: str) -> str:
+    if len(text) <= EXCHANGE_CHARACTERS:
+        return text
+    return f"{text[:EXCHANGE_CHARACTERS]}… ({len(text)} characters)"

@@ -11,8 +11,7 @@ import re
 from typing import Final
 
 from podiumd.core.run.facts import QuestionKind
-from podiumd.core.voice.language import Language, Tokens, tokens
-from podiumd.core.voice.normalize import without_fillers
+from podiumd.core.voice.language import Language, Tokens, tokens, without_fillers
 
 Choices = tuple[tuple[str, str], ...]
 

@@ -14,9 +14,8 @@ import msgspec
 
 from podiumd.core.structs import replace
 from podiumd.core.voice.choices import meant, named, own_words
-from podiumd.core.voice.language import Kind, Language
-from podiumd.core.voice.normalize import Utterance, kinds, without_fillers
-from podiumd.core.voice.normalize import utterance as plain_words
+from podiumd.core.voice.language import Kind, Language, Utterance, kinds, without_fillers
+from podiumd.core.voice.language import utterance as plain_words
 from podiumd.core.voice.question import (
     Asked,
     answers,

@@ -10,9 +10,8 @@ import msgspec
 from podiumd.core.run.facts import QuestionKind
 from podiumd.core.run.state import Question, RunState
 from podiumd.core.voice.choices import DENYING, own_words
-from podiumd.core.voice.describe_path import inside
 from podiumd.core.voice.language import Language
-from podiumd.core.voice.risk import READ_CHARACTERS, Risk, call_risks
+from podiumd.core.voice.risk import READ_CHARACTERS, Risk, call_risks, inside
 
 READ_TEXT: Final = 400
 """Characters of a question's own text that are read aloud whole."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import uuid
 from contextlib import suppress
+from pathlib import Path
 
 import trio
 from msgspec.structs import replace
@@ -22,9 +23,9 @@ from podiumd.runtime.context import Agent, Context
 from podiumd.runtime.errors import (
     AgentUnavailable,
     InvalidParameter,
+    Refused,
     unknown_agent,
 )
-from podiumd.runtime.intake.commit_places import check_place
 from podiumd.runtime.locks.foreign_sessions import foreign_holder
 from podiumd.runtime.locks.holder import busy
 from podiumd.runtime.locks.session_locks import SessionLocks
@@ -39,6 +40,40 @@ from podiumd.runtime.recipes.resolve import (
 from podiumd.runtime.sessions.resolve import Sessions
 from podiumd.runtime.worktrees.listing import short_name
 from podiumd.tools.git import queries as git
+
+NO_REPOSITORY = "no-repository"
+UNUSUAL_PLACE = "unusual-place"
+
+
+def check_place(
+    recipe: Recipe, where: str, top: str | None, *, anyway: bool, home: str | None = None
+) -> None:
+    """Refuse a recipe that commits where it cannot, or where it is rarely meant to.
+
+    ``top`` is the working tree that ``where`` lies in. Where it is the whole home or the whole
+    disk, the person must confirm it (``anyway``).
+
+    Raises:
+        Refused: ``data.what`` names which of the two.
+    """
+    if not recipe.commits:
+        return
+    odd = ("/", os.path.realpath(home or Path.home()))
+    if top is None:
+        # A repository of the whole home or disk would be the next refusal.
+        begin = "" if os.path.realpath(where) in odd else "Run 'git init' there, or start"
+        raise Refused(
+            f"'{where}' is no git repository, and recipe '{recipe.id}' commits.",
+            what=NO_REPOSITORY,
+            fix=f"{begin or 'Start'} it in a repository (--cwd DIR).",
+        )
+    place = "the root of the file system" if top == "/" else "your whole home"
+    if top in odd and not anyway:
+        raise Refused(
+            f"'{top}' is {place}, and recipe '{recipe.id}' works in all of it and commits.",
+            what=UNUSUAL_PLACE,
+            fix="Start it in a project (--cwd DIR), or with --anyway if you mean that.",
+        )
 
 
 class Starter:

@@ -11,8 +11,7 @@ from typing import Literal
 import trio
 
 from podiumd.core.analysis.check import CheckResult, check_text
-from podiumd.core.analysis.rehearse import StepPlay, play_step
-from podiumd.core.analysis.rehearse_conversation import PhasePlay
+from podiumd.core.analysis.rehearse import PhasePlay, StepPlay, play_step
 from podiumd.core.analysis.render import graph
 from podiumd.core.analysis.simulate import ImpossibleOutcome, Trace, simulate
 from podiumd.core.analysis.walk import SimulationError

@@ -25,8 +25,8 @@ from podiumd.runtime.locks.session_locks import SessionLocks
 from podiumd.runtime.run import recovery
 from podiumd.runtime.run.actor import RunActor, store_facts
 from podiumd.runtime.run.effects import Effects
+from podiumd.runtime.run.leftovers import end_unfollowed
 from podiumd.runtime.run.observe import TREE_SECONDS, tree_of
-from podiumd.runtime.run.orphans import end_unfollowed
 from podiumd.runtime.run.queueing import Queue
 from podiumd.runtime.worktrees.unfinished import clear_after, clear_earlier
 from podiumd.tools.files.disk import is_full

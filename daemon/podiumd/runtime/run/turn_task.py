@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractContextManager, AsyncExitStack, suppress
 
@@ -9,21 +10,72 @@ import msgspec
 import trio
 from msgspec.structs import replace
 
+from podiumd.core.decide.own_questions import answers_of
 from podiumd.core.reply.report import CUT_OFF, TurnReport
 from podiumd.core.run import commands as c
 from podiumd.core.run.facts import TurnIntended, TurnStarted
 from podiumd.core.run.state import ActiveTurn, PendingSteer, Question, RunState
 from podiumd.drivers import base
+from podiumd.drivers.base import Decision, Output
 from podiumd.drivers.fifo import LineTooLong
 from podiumd.runtime.locks.lockfile import LeaseError
 from podiumd.runtime.run.actor import RunActor
-from podiumd.runtime.run.answers import decision_for
 from podiumd.runtime.run.observe import round_mark, session_mark, tree_mark
-from podiumd.runtime.run.outputs import Outputs
 from podiumd.runtime.run.pending_turn import lost_words, pending_turn, with_report
 from podiumd.runtime.run.tool_calls import ToolCalls, end_leftovers
 from podiumd.runtime.run.turn_request import served_tools, turn_request
 from podiumd.tools.failpoints import failpoint
+from podiumd.wire.event import Event
+from podiumd.wire.events import TurnOutput
+
+
+class Outputs:
+    """Builder of the events of one turn.
+
+    A daemon that takes a turn up reports the part that goes on from its beginning, so that counting
+    begins anew with it: the same words have the same place.
+    """
+
+    def __init__(self, run_id: str, intent: TurnIntended) -> None:
+        self._run_id = run_id
+        self._intent = intent
+        self._told: Counter[tuple[str, str]] = Counter()
+
+    def event(self, output: Output, at: str) -> Event:
+        """Build the event of an output. Its place is the characters of its kind before it."""
+        counted = output.part, output.kind
+        place = self._told[counted]
+        self._told[counted] += len(output.delta)
+        told = TurnOutput(
+            turn_id=self._intent.turn_id,
+            uuid=output.uuid,
+            kind=output.kind,
+            delta=output.delta,
+            part=output.part,
+            at=place,
+        )
+        return Event(told, at=at, run_id=self._run_id, session_id=self._intent.session_id)
+
+
+DENIED = "The person you work for said no."
+
+
+def decision_for(question: Question) -> Decision:
+    """Build the decision for an answered approval, or an answered question of the agent's own."""
+    note = question.note or ""
+    if question.kind == "approval":
+        if question.answer == "deny":
+            return Decision(behavior="deny", message=note or DENIED, note=note)
+        return Decision(behavior="allow", rule=question.allowed)
+    if question.tool == "ExitPlanMode":
+        if question.answer == "yes":
+            return Decision(behavior="allow")
+        said = note or (question.answer if question.answer != "no" else "")
+        return Decision(behavior="deny", message=said or DENIED)
+    asked = question.input or {}
+    answers = answers_of(asked, question.answer or "", note)
+    return Decision(behavior="allow", updated_input={**asked, "answers": answers})
+
 
 STOP_SECONDS = 2.0
 """Seconds that an agent may take to stop when asked, before it is ended."""

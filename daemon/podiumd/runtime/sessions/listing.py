@@ -1,4 +1,7 @@
-"""Sessions as clients see them: rows with who holds them, pages of messages, feeds."""
+"""Sessions as clients see them: rows with who holds them, pages of messages, feeds.
+
+Locks are those of all daemons of this user and of other programs.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,7 @@ from podiumd.formats.session import NAMED_BY_A_PERSON, milliseconds
 from podiumd.runtime.context import Context
 from podiumd.runtime.errors import InvalidParameter, NotFound, Overloaded, Refused
 from podiumd.runtime.locks.foreign_sessions import all_foreign
+from podiumd.runtime.locks.holder import Holder
 from podiumd.runtime.run.registry import Runs
 from podiumd.runtime.session_names import Named
 from podiumd.runtime.sessions.resolve import Sessions
@@ -18,7 +22,7 @@ from podiumd.sessions.changes import Listener
 from podiumd.sessions.index.table import Row
 from podiumd.sessions.log.open_log import MessageFeed
 from podiumd.sessions.transcripts import StillThere, Transcripts, UnknownSession, Unsettled
-from podiumd.wire.sessions import ActiveRecipe, MessagesPage, Session, SessionsPage
+from podiumd.wire.sessions import ActiveRecipe, Lock, MessagesPage, Session, SessionsPage
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _FIRST = datetime(1, 1, 1, tzinfo=UTC)
@@ -173,3 +177,22 @@ def _time(since_1970: int) -> str:
     except OverflowError:  # a record's time zone took it out of the years that there are
         moment = _LAST if since_1970 > 0 else _FIRST
     return wire_time(moment)
+
+
+async def all_locks(context: Context) -> list[Lock]:
+    """Build the result of ``sessions.locks``."""
+    held = list(await context.leases.all_held())
+    leased = {holder.session_id for holder in held if holder.session_id is not None}
+    for agent in context.agents.values():
+        if agent.config_directory is not None:
+            found = all_foreign(agent.config_directory)
+            held += [holder for holder in found if holder.session_id not in leased]
+    return [_row(holder) for holder in held]
+
+
+def _row(holder: Holder) -> Lock:
+    return Lock(
+        session_id=holder.session_id,
+        working_directory=holder.working_directory,
+        holder=holder.public(),
+    )
