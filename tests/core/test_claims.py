@@ -12,8 +12,7 @@ from podiumd.core.recipe.exits import Claims
 from podiumd.core.recipe.model import CHECKS_FAILED, RESTART, Edge, Limits, Recipe, Step
 from podiumd.core.run import commands as c
 from podiumd.core.run import facts as f
-from podiumd.core.run import tree_facts as tf
-from podiumd.core.run.tree_facts import TreeLook
+from podiumd.core.run.facts import TreeLook
 from podiumd.wire.event import data_of
 from tests.core.builders import Play, a_check, a_command, a_recipe, a_step, leave, to
 from tests.core.conversations import a_talk
@@ -219,7 +218,7 @@ def test_a_pause_holds_while_a_claim_waits_to_be_looked_at() -> None:
 
 
 def test_the_public_event_names_paths_and_neither_digests_nor_tips() -> None:
-    fact = tf.TreeSeen(why="claim", look=replace(LEFT, tips=["c" * 40], ignored=[".env"]))
+    fact = f.TreeSeen(why="claim", look=replace(LEFT, tips=["c" * 40], ignored=[".env"]))
 
     look = shown(data_of, fact)["look"]
     assert look["uncommitted"] == ["new.py", "old.py"] and not {"tips", "ignored"} & {*look}

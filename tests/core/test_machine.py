@@ -14,8 +14,8 @@ from podiumd.core.decide.machine import LIVE, NO_RULES, Rule
 from podiumd.core.decide.workflow import MACHINE
 from podiumd.core.recipe.model import Edge, Limits, Recipe, Step
 from podiumd.core.run import commands as c
+from podiumd.core.run.facts import TreeLook
 from podiumd.core.run.state import Place
-from podiumd.core.run.tree_facts import TreeLook
 from tests.core.builders import WORKTREE, Play, a_check, a_command, a_recipe, a_step, leave, to
 from tests.core.conversations import Conversation, a_hook, a_talk
 from tests.core.played_conversation import played_talks

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from podiumd.core.decide.claims import TOLD, Left, left_uncommitted
 from podiumd.core.run import commands as c
-from podiumd.core.run import tree_facts as tf
-from podiumd.core.run.tree_facts import TreeLook
+from podiumd.core.run import facts as f
+from podiumd.core.run.facts import TreeLook
 from podiumd.wire.views import run_view
 from tests.core.builders import Play, a_recipe, a_step, leave, to
 
@@ -22,7 +22,7 @@ def test_it_is_stored_before_the_end() -> None:
     play = looping()
 
     assert play.do(c.ReportFault, detail="x", parting=AFTER)[-2:] == ["tree.seen", "run.ended"]
-    assert play.last(tf.TreeSeen).why == "end"
+    assert play.last(f.TreeSeen).why == "end"
     view = run_view(play.state)
     assert view.base == "a" * 40
     assert view.left == Left(head="b" * 40, paths=("both", "new"), more=0, problem=None)

@@ -167,9 +167,8 @@ async def test_a_stop_that_a_crash_cut_off_holds_after_the_restart(
         await marker_of(fifo)
         actor = daemon.actor(run_id)
         actor.leaving = True  # the daemon is gone before it can stop anything
-        at, mono = actor.stamp()
         kind = c.Interrupt if wish == "interrupt" else c.Pause
-        await actor.submit(kind(at=at, mono=mono))
+        await actor.submit(kind(**actor.stamp()))
     async with running(machine) as daemon:
         await daemon.status(run_id, "paused")
         assert await daemon.events(run_id, "command.ended") == []

@@ -118,8 +118,7 @@ async def test_a_turn_that_was_to_be_stopped_and_never_began_is_not_begun(
     async with running(machine) as daemon:
         run_id, turn = await daemon.begun(one)
         turn.obeys = False
-        at, mono = daemon.actor(run_id).stamp()
-        await daemon.actor(run_id).submit(c.Cancel(at=at, mono=mono))
+        await daemon.actor(run_id).submit(c.Cancel(**daemon.actor(run_id).stamp()))
     turn.complete()
     machine.agent.settled[turn.request.turn_id] = TurnStatus(state="absent")
     async with running(machine) as daemon:
@@ -236,8 +235,7 @@ async def test_steers_on_their_way_arrive_after_the_restart(machine: Machine, on
         run_id, turn = await daemon.begun(one)
         actor = daemon.actor(run_id)
         actor.closing = True  # the daemon goes before it can hand anything over
-        at, mono = actor.stamp()
-        await actor.submit(c.Steer(at=at, mono=mono, uuid="s-1", text="Mind the tests."))
+        await actor.submit(c.Steer(**actor.stamp(), uuid="s-1", text="Mind the tests."))
     assert turn.steers == {}
     async with running(machine) as daemon:
         assert await turn.steered() == "s-1"

@@ -63,8 +63,7 @@ async def test_stopping_all_turns_does_not_wait_for_one_that_is_intended_and_not
         run_id = await daemon.start(one)
         actor = daemon.actor(run_id)
         for _ in ("enter the step", "send its prompt"):
-            at, mono = actor.stamp()
-            await actor.submit(c.Proceed(at=at, mono=mono))
+            await actor.submit(c.Proceed(**actor.stamp()))
         assert actor.state.turn is not None
         await daemon.service.stop_turns()
         assert actor.state.status == "paused"

@@ -436,9 +436,8 @@ class Service:
         return actor
 
     async def _submit(self, actor: RunActor, kind: type[c.Command], **fields: Any) -> Any:
-        at, mono = actor.stamp()
         try:
-            return await actor.submit(kind(at=at, mono=mono, **fields))  # type: ignore[arg-type]
+            return await actor.submit(kind(**actor.stamp(), **fields))  # type: ignore[arg-type]
         except c.CommandRefused as refused:
             raise _refusal(refused) from refused
 

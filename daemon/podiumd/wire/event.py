@@ -14,7 +14,6 @@ from podiumd.core.recipe.naming import run_name
 from podiumd.core.reply.visible_text import Speaking
 from podiumd.core.run import facts as f
 from podiumd.core.run import native_loop_facts as lf
-from podiumd.core.run import tree_facts as tf
 from podiumd.core.run.fold import evolve
 from podiumd.wire import events
 from podiumd.wire.event_data import (
@@ -120,7 +119,7 @@ def _instead(fact: f.AnyFact, run: Run | None) -> Instead | None:
             return begun(fact)
         case f.QuestionOpened():
             return Asked(choices=tuple(Choice(id=one, label=label) for one, label in fact.choices))
-        case tf.TreeSeen():
+        case f.TreeSeen():
             return Looked(look=_look(fact.look))
         case lf.ReplyReceived():
             speaking = Speaking()
@@ -132,7 +131,7 @@ def _instead(fact: f.AnyFact, run: Run | None) -> Instead | None:
             return None  # the fact is the event
 
 
-def _look(look: tf.TreeLook) -> Look:
+def _look(look: f.TreeLook) -> Look:
     return Look(
         repository=look.repository,
         head=look.head,

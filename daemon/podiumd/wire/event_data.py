@@ -13,7 +13,6 @@ import msgspec
 
 from podiumd.core.run import facts as f
 from podiumd.core.run import native_loop_facts as lf
-from podiumd.core.run import tree_facts as tf
 from podiumd.core.run.fact import Fact
 from podiumd.wire.events import Snapshot, TurnOutput
 from podiumd.wire.fields import Result
@@ -77,7 +76,7 @@ Instead = Begun | Asked | Looked | Replied | Ended
 INSTEAD: Final[dict[type[Fact], type[Instead]]] = {
     f.RunStarted: Begun,
     f.QuestionOpened: Asked,
-    tf.TreeSeen: Looked,
+    f.TreeSeen: Looked,
     lf.ReplyReceived: Replied,
     f.RunEnded: Ended,
 }

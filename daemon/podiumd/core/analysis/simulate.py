@@ -16,8 +16,8 @@ from podiumd.core.recipe.model import CHECKS_FAILED, COMPLETE, DECLINED, OTHER, 
 from podiumd.core.recipe.paths import Hop, checked_outcomes, outcomes_of
 from podiumd.core.reply.report import TurnReport
 from podiumd.core.run import commands as c
+from podiumd.core.run.facts import TreeLook, TreeSeen
 from podiumd.core.run.state import Claim, Question
-from podiumd.core.run.tree_facts import TreeLook, TreeSeen
 from podiumd.core.structs import replace
 
 _CLAIMED: Final = ("commit", "clean")

@@ -13,7 +13,7 @@ from typing import Final
 
 import msgspec
 
-from podiumd.core.run.tree_facts import TreeLook
+from podiumd.core.run.facts import TreeLook
 
 TOLD: Final = 50
 """Paths reported to the client that asks for a run."""

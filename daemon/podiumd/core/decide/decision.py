@@ -15,7 +15,6 @@ from podiumd.core.recipe.exits import Exit, classify
 from podiumd.core.run import commands as c
 from podiumd.core.run import facts as f
 from podiumd.core.run import questions
-from podiumd.core.run import tree_facts as tf
 from podiumd.core.run.fold import evolve
 from podiumd.core.run.state import Question, RunState
 from podiumd.core.structs import replace
@@ -136,7 +135,7 @@ class Decision:
         self.close_all("expired", self.state.open_questions)
         undelivered = tuple(steer.text for steer in self.state.steers)
         if self.parting is not None:
-            self.emit(tf.TreeSeen(why="end", look=self.parting))
+            self.emit(f.TreeSeen(why="end", look=self.parting))
         self.emit(
             f.RunEnded(exit=replace(exit, detail=detail or exit.detail), undelivered=undelivered)
         )

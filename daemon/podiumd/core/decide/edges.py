@@ -11,7 +11,6 @@ from podiumd.core.recipe.model import CHECKS_FAILED, OTHER, RESTART, Edge, Step
 from podiumd.core.reply.outcome import OutcomeError
 from podiumd.core.run import facts as f
 from podiumd.core.run import progress
-from podiumd.core.run import tree_facts as tf
 from podiumd.core.run.state import Claim
 
 _FOR_A_PERSON = ("needs-user", "blocked")
@@ -74,7 +73,7 @@ def leave(d: Decision, edge: Edge, claim: Claim) -> None:
         take(d, edge, claim)
         return
     d.emit(
-        tf.ClaimMade(
+        f.ClaimMade(
             step=name,
             visit=state.visits[name],
             claims=edge.claims or "",
@@ -96,7 +95,7 @@ def looked(d: Decision, look: f.TreeLook) -> None:
     state, step, claim = d.state, d.state.current, d.state.claim
     assert step is not None and claim is not None and state.base is not None
     edge = edge_for(step, claim.outcome)
-    d.emit(tf.TreeSeen(why="claim", look=look))
+    d.emit(f.TreeSeen(why="claim", look=look))
     wrong = claims.refuted(edge.claims or "", state.base, look, accepted=state.accepted_dirty)
     if wrong is None:
         take(d, edge, claim)

@@ -31,7 +31,6 @@ from podiumd.core.recipe.naming import cut
 from podiumd.core.recipe.template import MissingVariable
 from podiumd.core.run import commands as c
 from podiumd.core.run import facts as f
-from podiumd.core.run import tree_facts as tf
 from podiumd.core.run.state import Claim, Question, RunState
 
 
@@ -156,7 +155,7 @@ def _enter(d: Decision, move: f.Move, seen: c.Proceed) -> None:
         d.ask("gate", text, about="dirty-tree", detail="\n".join(seen.dirty[:20]))
         return
     if seen.look is not None and state.step_count == 0:
-        d.emit(tf.TreeSeen(why="start", look=seen.look))
+        d.emit(f.TreeSeen(why="start", look=seen.look))
     if limits.entry_refused(d, move.step):
         return
     step = recipe.steps[move.step]

@@ -16,7 +16,6 @@ import msgspec
 from podiumd.core.recipe.exits import Exit
 from podiumd.core.recipe.model import Limits, Recipe
 from podiumd.core.reply.report import EndKind, TurnReport
-from podiumd.core.run.conversation_facts import HookEnded, MessageReceived, ToolUsed
 from podiumd.core.run.fact import (
     Fact,
     Move,
@@ -28,17 +27,65 @@ from podiumd.core.run.fact import (
     TurnFact,
 )
 from podiumd.core.run.native_loop_facts import AnyLoopFact, LoopFact
-from podiumd.core.run.tree_facts import ClaimMade, TreeLook, TreeMark, TreeSeen
 
 # With the facts themselves, ``facts`` is all.
-__all__ = ["EndKind", "Fact", "HookEnded", "MessageReceived", "Move", "Purpose", "ToolUsed"]
-__all__ += ["LoopFact", "PersonFact", "RunFact", "StepFact", "TurnFact"]
-__all__ += ["ClaimMade", "TreeLook", "TreeMark", "TreeSeen"]
+__all__ = ["EndKind", "Fact", "LoopFact", "Move", "PersonFact", "Purpose", "RunFact", "StepFact"]
+__all__ += ["TurnFact"]
 
 OnQuestion = Literal["ask", "wait", "fail"]
 QuestionKind = Literal["approval", "gate", "ask", "limit", "recover"]
 StopKind = Literal["pause", "end", "interrupt", "cancel"]
 EffectKind = Literal["answer", "steer", "worktree", "commit"]
+
+
+class TreeMark(msgspec.Struct, frozen=True):
+    """The working tree as it was: HEAD and a digest of everything that differs from it."""
+
+    head: str | None
+    digest: str
+
+
+class TreeLook(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The working tree as it was seen once.
+
+    ``repository``: git knows the directory at all. ``commits`` counts those below ``head`` that
+    were not there when the run began (none counted before). ``tips`` are those that other refs
+    pointed to then, and ``head`` did not have: to check one out is no commit. ``uncommitted`` are
+    the paths that differ from ``head``, from the tree's top, each with a digest of its content and,
+    after a blank, one of its size and time (see ``claims.same_content``); ``more`` are those that
+    were not looked at. ``ignored`` is what git passed over when the run began, a directory for all
+    below it; ``None`` where that is not known. ``problem`` is the reason why no look was possible.
+    """
+
+    repository: bool = True
+    head: str | None = None
+    commits: int = 0
+    tips: list[str] = []
+    uncommitted: dict[str, str] = {}
+    more: int = 0
+    ignored: list[str] | None = None
+    problem: str = ""
+
+
+class TreeSeen(RunFact, frozen=True, kw_only=True, tag="tree.seen"):
+    """The working tree was looked at: before the run's first step, because of a claim, or where
+    the run ends."""
+
+    why: Literal["start", "claim", "end"]
+    look: TreeLook
+
+
+class ClaimMade(StepFact, frozen=True, kw_only=True, tag="claim.made"):
+    """A step ended with an outcome that says something of the working tree. It leads nowhere
+    before that was looked at."""
+
+    step: str
+    visit: int
+    claims: str
+    outcome: str
+    source: str
+    description: str | None = None
+    detail: str = ""
 
 
 class Worktree(msgspec.Struct, frozen=True):
@@ -356,6 +403,48 @@ class RunEnded(RunFact, frozen=True, kw_only=True, tag="run.ended"):
 
     exit: Exit
     undelivered: tuple[str, ...] = ()
+
+
+class MessageReceived(PersonFact, frozen=True, kw_only=True, tag="message.received"):
+    """A person's words in a conversation: the next prompt of its phase. ``by`` names who spoke.
+
+    The answer to a question of the conversation is such words too, under the question's id.
+    """
+
+    uuid: str
+    text: str
+    by: str = "person"
+
+
+class ToolUsed(TurnFact, frozen=True, kw_only=True, tag="tool.used"):
+    """The agent has called one of Podium's own tools. ``message`` is the answer that it got.
+
+    ``call_id`` names the call within its turn: the same call is never recorded twice. ``args`` are
+    as they were taken, so a text that stood for a number is the number.
+    """
+
+    turn_id: str
+    call_id: str
+    tool: str
+    args: dict[str, Any]
+    success: bool
+    message: str
+
+
+class HookEnded(StepFact, frozen=True, kw_only=True, tag="hook.ended"):
+    """A hook at the end of a conversation's turn has been run.
+
+    ``refused``: its word is no, for ``reason``. Any other failure of it decides nothing.
+    """
+
+    step: str
+    visit: int
+    index: int
+    run: tuple[str, ...]
+    exit_status: int | None = None
+    refused: bool = False
+    reason: str = ""
+    seconds: float = 0.0
 
 
 AnyTurnFact = TurnIntended | TurnStarted | SessionNamed | TurnEnded | ToolUsed

@@ -16,7 +16,6 @@ from podiumd.core.reply.report import CUT_OFF
 from podiumd.core.run import facts as f
 from podiumd.core.run import native_loop_facts as lf
 from podiumd.core.run import native_loop_state, progress
-from podiumd.core.run import tree_facts as tf
 from podiumd.core.run.state import ActiveTurn, Claim, Exchange, PendingSteer, Question, RunState
 from podiumd.core.structs import replace
 
@@ -82,7 +81,7 @@ def _after_step_fact(state: RunState, fact: f.AnyStepFact) -> RunState:
             return replace(state, next=fact.next, seconds=seconds, tree=fact.tree)
         case f.HookEnded():
             return hook_ended(state, fact)
-        case tf.ClaimMade():
+        case f.ClaimMade():
             return _claim_made(state, fact)
         case f.OutcomeInvalid():
             return replace(state, attempts=fact.attempt, claim=None, left=())
@@ -112,7 +111,7 @@ def _after_person_fact(state: RunState, fact: f.AnyPersonFact, at: str) -> RunSt
 
 def _after_run_fact(state: RunState, fact: f.AnyRunFact, at: str) -> RunState:
     match fact:
-        case tf.TreeSeen():
+        case f.TreeSeen():
             return _tree_seen(state, fact)
         case f.StopIntended():
             return replace(state, stop=fact)
@@ -221,14 +220,14 @@ def _outcome_parsed(state: RunState, fact: f.OutcomeParsed) -> RunState:
     return replace(state, claim=claim, attempts=fact.attempt)
 
 
-def _claim_made(state: RunState, fact: tf.ClaimMade) -> RunState:
+def _claim_made(state: RunState, fact: f.ClaimMade) -> RunState:
     claim = Claim(
         outcome=fact.outcome, source=fact.source, description=fact.description, detail=fact.detail
     )
     return replace(state, claim=claim)
 
 
-def _tree_seen(state: RunState, fact: tf.TreeSeen) -> RunState:
+def _tree_seen(state: RunState, fact: f.TreeSeen) -> RunState:
     if fact.why == "start":
         return replace(state, base=fact.look, found=state.found or fact.look)
     return replace(state, next=None) if fact.why == "claim" else replace(state, parted=fact.look)

@@ -31,8 +31,7 @@ async def say(actor: RunActor, text: str, name: str, token: Token | None) -> Wen
     Raises:
         CommandRefused: the run is over.
     """
-    at, mono = actor.stamp()
-    await actor.submit(c.Say(at=at, mono=mono, uuid=name, text=text), token=token)
+    await actor.submit(c.Say(**actor.stamp(), uuid=name, text=text), token=token)
     with trio.move_on_after(TAKEN_SECONDS):
         await actor.until(partial(_is_known, name))
     state = actor.state

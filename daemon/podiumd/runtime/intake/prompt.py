@@ -264,8 +264,7 @@ class Prompting:
             and _stands_still(owner)
             and self._session_locks.lend(session_id, run_id)
         ):
-            at, mono = owner.stamp()
-            note = c.NoteAside(at=at, mono=mono, run_id=run_id, session_id=session_id)
+            note = c.NoteAside(**owner.stamp(), run_id=run_id, session_id=session_id)
             with suppress(c.CommandRefused):  # it has just ended: the session is the prompt's own
                 await owner.submit(note)
                 return owner.run_id
@@ -338,9 +337,8 @@ def _is_for_its_turn(owner: RunActor, if_busy: str) -> bool:
 
 async def _stop(owner: RunActor) -> None:
     """Interrupt a run and wait until nothing of it goes on. Raises ``StoreError``: it goes on."""
-    at, mono = owner.stamp()
     with suppress(c.CommandRefused):  # it has just ended
-        await owner.submit(c.Interrupt(at=at, mono=mono))
+        await owner.submit(c.Interrupt(**owner.stamp()))
     await owner.stopped()
 
 
@@ -365,8 +363,7 @@ async def steer(
         CommandRefused: the run is over.
     """
     name = name or str(uuid.uuid4())
-    at, mono = actor.stamp()
-    await actor.submit(c.Steer(at=at, mono=mono, uuid=name, text=text), token=token)
+    await actor.submit(c.Steer(**actor.stamp(), uuid=name, text=text), token=token)
     return await _taken(actor, name, seconds)
 
 

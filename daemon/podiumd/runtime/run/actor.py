@@ -10,7 +10,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, TypedDict
 
 import msgspec
 import trio
@@ -64,6 +64,13 @@ class DueWork(Protocol):
     def start_due(self, nursery: trio.Nursery) -> None:
         """Start what the state calls for and is not under way."""
         ...
+
+
+class Stamp(TypedDict):
+    """The time of a command."""
+
+    at: str
+    mono: float
 
 
 class NextStep(NamedTuple):
@@ -211,9 +218,9 @@ class RunActor:
         with trio.move_on_after(RETRY_SECONDS):
             await self.changed()
 
-    def stamp(self) -> tuple[str, float]:
+    def stamp(self) -> Stamp:
         """Return the present, for a command."""
-        return self.context.clock.now(), self.context.clock.mono()
+        return {"at": self.context.clock.now(), "mono": self.context.clock.mono()}
 
     async def fault(self, where: str, trace: str) -> None:
         """End the run after a failure of the daemon; the log has the whole story."""
@@ -221,8 +228,7 @@ class RunActor:
         self.context.log(
             "Run fault", "error", run_id=self.run_id, effect=where, log_id=log_id, trace=trace
         )
-        at, mono = self.stamp()
-        await self.report(c.ReportFault(at=at, mono=mono, detail=f"log entry {log_id}"))
+        await self.report(c.ReportFault(**self.stamp(), detail=f"log entry {log_id}"))
 
     async def stopped(self) -> RunState:
         """Wait until no turn of the run is going on, and no command that is to be stopped; of a
@@ -236,9 +242,8 @@ class RunActor:
 
     async def interrupt(self) -> None:
         """Interrupt the run and wait until what it had going on is gone."""
-        at, mono = self.stamp()
         with suppress(c.CommandRefused):  # it has just ended
-            await self.report(c.Interrupt(at=at, mono=mono))
+            await self.report(c.Interrupt(**self.stamp()))
         await self.stopped()
 
     async def drive(self, effects: DueWork) -> None:

@@ -54,18 +54,17 @@ async def _run_check(actor: RunActor) -> None:
     failpoint("check.before-run")
     result, log_file = await _run(actor, prompts.fill_arguments(state, check.run), limit)
     failpoint("check.after-run")
-    at, mono = actor.stamp()
-    over = c.ReportCheckEnd(
-        at=at,
-        mono=mono,
-        index=move.index,
-        passed=result.exit_status == 0,
-        exit_status=result.exit_status,
-        seconds=result.seconds,
-        tail=_tail(result),
-        log=str(log_file),
+    await actor.report(
+        c.ReportCheckEnd(
+            **actor.stamp(),
+            index=move.index,
+            passed=result.exit_status == 0,
+            exit_status=result.exit_status,
+            seconds=result.seconds,
+            tail=_tail(result),
+            log=str(log_file),
+        )
     )
-    await actor.report(over)
 
 
 async def _run_hook(actor: RunActor) -> None:
@@ -82,16 +81,15 @@ async def _run_hook(actor: RunActor) -> None:
         tree = actor.session_locks.tree(actor.run_id)
         if tree is not None and tree.held:
             tree.heir_ended()
-    at, mono = actor.stamp()
-    over = c.ReportHookEnd(
-        at=at,
-        mono=mono,
-        index=index,
-        exit_status=result.exit_status,
-        reason=result.reason,
-        seconds=result.seconds,
+    await actor.report(
+        c.ReportHookEnd(
+            **actor.stamp(),
+            index=index,
+            exit_status=result.exit_status,
+            reason=result.reason,
+            seconds=result.seconds,
+        )
     )
-    await actor.report(over)
 
 
 async def _run_step(actor: RunActor) -> None:
@@ -108,18 +106,17 @@ async def _run_step(actor: RunActor) -> None:
     )
     failpoint("command.after-run")
     tree = await round_mark(state)
-    at, mono = actor.stamp()
-    over = c.ReportCommandEnd(
-        at=at,
-        mono=mono,
-        passed=result.exit_status == 0,
-        exit_status=result.exit_status,
-        seconds=result.seconds,
-        tail=_tail(result),
-        log=str(log_file),
-        tree=tree,
+    await actor.report(
+        c.ReportCommandEnd(
+            **actor.stamp(),
+            passed=result.exit_status == 0,
+            exit_status=result.exit_status,
+            seconds=result.seconds,
+            tail=_tail(result),
+            log=str(log_file),
+            tree=tree,
+        )
     )
-    await actor.report(over)
 
 
 def _marker(state: RunState) -> str:

@@ -178,8 +178,8 @@ class Effects:
         if actor.state.next is not None and actor.state.next.kind == "look":
             failpoint("claim.after-look")
         following = await turn_after(actor, seen)
-        at, mono = actor.stamp()  # facts are in the order of their times
-        seen = msgspec.structs.replace(seen, at=at, mono=mono)
+        # Facts are in the order of their times.
+        seen = msgspec.structs.replace(seen, **actor.stamp())
         await actor.report(seen, following=following, as_of=begun)
 
     async def _command(self) -> None:
@@ -201,8 +201,7 @@ class Effects:
         await self._tell_stopped()
 
     async def _tell_stopped(self) -> None:
-        at, mono = self._actor.stamp()
-        await self._actor.report(c.ReportWorkStopped(at=at, mono=mono))
+        await self._actor.report(c.ReportWorkStopped(**self._actor.stamp()))
 
     async def _make_worktree(self) -> None:
         actor, plan = self._actor, self._actor.state.start.worktree
@@ -220,9 +219,9 @@ class Effects:
         except (git.GitError, OSError) as error:
             state, detail = "failed", str(error)
         failpoint("worktree.after-make")
-        at, mono = actor.stamp()
-        over = c.ReportEffectEnd(at=at, mono=mono, effect="worktree", state=state, detail=detail)
-        await actor.report(over)
+        await actor.report(
+            c.ReportEffectEnd(**actor.stamp(), effect="worktree", state=state, detail=detail)
+        )
 
     async def _wait_for_reset(self) -> None:
         """Sleep until the agent's usage limit is over, or the run goes on for another reason."""
@@ -230,9 +229,7 @@ class Effects:
         while until is not None and actor.state.parked_until == until:
             seconds = actor.context.clock.seconds_until(until)
             if seconds <= 0:
-                at, mono = actor.stamp()
-                reset = c.ReportLimitReset(at=at, mono=mono)
-                await actor.report(reset)
+                await actor.report(c.ReportLimitReset(**actor.stamp()))
                 return
             with trio.move_on_after(min(seconds, CLOCK_SECONDS)):
                 await actor.changed()

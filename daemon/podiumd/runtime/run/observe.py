@@ -46,8 +46,7 @@ async def preconditions(actor: RunActor) -> c.Proceed | None:
         except OSError as error:
             await actor.wait_for_room(error)
             continue
-        at, mono = actor.stamp()
-        return None if seen is None else c.Proceed(at=at, mono=mono, **seen)
+        return None if seen is None else c.Proceed(**actor.stamp(), **seen)
     return None
 
 
@@ -73,8 +72,7 @@ async def turn_after(actor: RunActor, seen: c.Proceed) -> NextStep | None:
     hindered = ("locked", "problem", "gone", "foreign_rows")
     if found is None or any(found.get(one) for one in hindered):
         return None
-    at, mono = actor.stamp()
-    return NextStep(after.session_id, c.Proceed(at=at, mono=mono, **found))
+    return NextStep(after.session_id, c.Proceed(**actor.stamp(), **found))
 
 
 async def _seen(actor: RunActor, state: RunState) -> dict[str, Any] | None:

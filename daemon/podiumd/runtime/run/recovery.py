@@ -118,23 +118,21 @@ async def asker_gone(actor: RunActor) -> None:
     """Report that the pending turn is entered once more: its earlier requests have no asker."""
     turn = actor.state.turn
     assert turn is not None
-    at, mono = actor.stamp()
-    await actor.report(c.ReportAskerGone(at=at, mono=mono, turn_id=turn.intent.turn_id))
+    await actor.report(c.ReportAskerGone(**actor.stamp(), turn_id=turn.intent.turn_id))
 
 
 async def ask_about_damage(actor: RunActor, damaged: str) -> None:
     """Pause a run whose log is damaged with a question, once for each damage."""
     if not damaged or any(q.about == f"damage: {damaged}" for q in actor.state.questions.values()):
         return
-    at, mono = actor.stamp()
-    ask = c.AskRecovery(
-        at=at,
-        mono=mono,
-        about=f"damage: {damaged}",
-        text="A part of this run's log cannot be read any more. How shall it go on?",
-        detail=damaged,
+    await actor.report(
+        c.AskRecovery(
+            **actor.stamp(),
+            about=f"damage: {damaged}",
+            text="A part of this run's log cannot be read any more. How shall it go on?",
+            detail=damaged,
+        )
     )
-    await actor.report(ask)
 
 
 async def ask_about_command(actor: RunActor) -> None:
@@ -150,8 +148,6 @@ async def ask_about_command(actor: RunActor) -> None:
     question = plain_steps.cut_off_question(state, tuple(ended))
     if question is None or state.open_questions or state.paused or state.stop is not None:
         return
-    at, mono = actor.stamp()
-    ask = c.AskRecovery(
-        at=at, mono=mono, about="irreversible", text=question[0], detail=question[1]
+    await actor.report(
+        c.AskRecovery(**actor.stamp(), about="irreversible", text=question[0], detail=question[1])
     )
-    await actor.report(ask)

@@ -119,11 +119,9 @@ class ToolCalls:
         refused = None
         if not self._has_asked:
             refused = await around_tool(actor, "before-tool", tool, call.args, self._marker)
-        at, mono = actor.stamp()
         await actor.report(
             c.ReportToolCall(
-                at=at,
-                mono=mono,
+                **actor.stamp(),
                 turn_id=self._intent.turn_id,
                 call_id=call.call_id,
                 tool=tool,

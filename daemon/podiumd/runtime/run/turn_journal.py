@@ -35,8 +35,7 @@ class RunTurnJournal:
 
         Raises ``JournalClosed`` where the turn, or its whole run, is over.
         """
-        at, mono = self._actor.stamp()
-        step = c.LoopStep(at=at, mono=mono, turn_id=self._turn_id, step=command)
+        step = c.LoopStep(**self._actor.stamp(), turn_id=self._turn_id, step=command)
         state = await self._actor.report(step)
         turn = state.turn
         if state.exit is not None or turn is None or turn.intent.turn_id != self._turn_id:

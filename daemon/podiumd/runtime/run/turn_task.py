@@ -248,17 +248,16 @@ class TurnTask:
 
     async def _on_event(self, event: base.TurnEvent) -> None:
         actor, intent = self._actor, self.intent
-        at, mono = actor.stamp()
+        now = actor.stamp()
         if isinstance(event, base.Output):
-            told = self._outputs.event(event, at)
+            told = self._outputs.event(event, now["at"])
             actor.context.bus.publish_transient(actor.run_id, told, again=event.again)
         elif isinstance(event, base.Started):
             turn = actor.state.turn
             # One that was never begun is begun once more, by another process.
             if turn is not None and not _is_same(turn.started, event):
                 started = c.ReportTurnStart(
-                    at=at,
-                    mono=mono,
+                    **now,
                     turn_id=intent.turn_id,
                     pid=event.pid,
                     proc_start=event.proc_start,
@@ -268,14 +267,13 @@ class TurnTask:
         elif isinstance(event, base.SessionNamed):
             failpoint("turn.session-named")
             named = c.ReportSessionName(
-                at=at, mono=mono, turn_id=intent.turn_id, agent_session_id=event.agent_session_id
+                **now, turn_id=intent.turn_id, agent_session_id=event.agent_session_id
             )
             await actor.report(named)
         elif isinstance(event, base.ApprovalRequested):
             self._asked.add(event.request_id)
             asked = c.ReportApproval(
-                at=at,
-                mono=mono,
+                **now,
                 turn_id=intent.turn_id,
                 request_id=event.request_id,
                 tool=event.tool,
@@ -288,12 +286,12 @@ class TurnTask:
             await actor.report(asked)
             actor.poke()
         elif isinstance(event, base.ApprovalWithdrawn):
-            gone = c.ReportApprovalGone(at=at, mono=mono, request_id=event.request_id)
+            gone = c.ReportApprovalGone(**now, request_id=event.request_id)
             await actor.report(gone)
         elif isinstance(event, base.PromptState):
-            await self._on_prompt_state(event, at, mono)
+            await self._on_prompt_state(event)
 
-    async def _on_prompt_state(self, event: base.PromptState, at: str, mono: float) -> None:
+    async def _on_prompt_state(self, event: base.PromptState) -> None:
         if not any(steer.uuid == event.uuid for steer in self._actor.state.steers):
             return
         if event.state in _TAKEN_UP:
@@ -303,8 +301,10 @@ class TurnTask:
             state = "queued"
         else:
             state = "too_late"
-        over = c.ReportEffectEnd(at=at, mono=mono, effect=f"steer:{event.uuid}", state=state)
-        await self._actor.report(over)
+        effect = f"steer:{event.uuid}"
+        await self._actor.report(
+            c.ReportEffectEnd(**self._actor.stamp(), effect=effect, state=state)
+        )
 
     def deliver(self, question: Question) -> Callable[[], Awaitable[None]]:
         """Return the task that hands a person's answer to the agent; harmless to do again."""
@@ -316,10 +316,10 @@ class TurnTask:
             if not await handle.answer(question.request_id, decision_for(question)):
                 self._asked.discard(question.request_id)  # too late: kept, it may serve once more
                 return
-            at, mono = self._actor.stamp()
             name = f"answer:{question.question_id}"
-            over = c.ReportEffectEnd(at=at, mono=mono, effect=name, state="delivered")
-            await self._actor.report(over)
+            await self._actor.report(
+                c.ReportEffectEnd(**self._actor.stamp(), effect=name, state="delivered")
+            )
 
         return task
 
@@ -332,14 +332,13 @@ class TurnTask:
                 taken = handle is not None and await handle.steer(steer.text, steer.uuid)
             except LineTooLong:  # escaped in JSON it is longer than it looked: the next prompt
                 taken = False
-            at, mono = self._actor.stamp()
-            over = c.ReportEffectEnd(
-                at=at,
-                mono=mono,
-                effect=f"steer:{steer.uuid}",
-                state="queued" if taken else "too_late",
+            await self._actor.report(
+                c.ReportEffectEnd(
+                    **self._actor.stamp(),
+                    effect=f"steer:{steer.uuid}",
+                    state="queued" if taken else "too_late",
+                )
             )
-            await self._actor.report(over)
 
         return task
 
@@ -416,17 +415,14 @@ class TurnTask:
         tree = await look(self._actor.state)
         lost = await lost_words(self._actor) if cut_off else {}
         failpoint("turn.before-ended")
-        at, mono = self._actor.stamp()
+        now = self._actor.stamp()
         for uuid, text in lost.items():
-            again = c.ReportEffectEnd(
-                at=at, mono=mono, effect=f"steer:{uuid}", state="lost", detail=text
-            )
+            again = c.ReportEffectEnd(**now, effect=f"steer:{uuid}", state="lost", detail=text)
             await self._actor.report(again)
         if self._settled is not None and self._settled.state != "running":
-            mono -= self._seconds_unwatched()
+            now["mono"] -= self._seconds_unwatched()
         over = c.ReportTurnEnd(
-            at=at,
-            mono=mono,
+            **now,
             turn_id=self.intent.turn_id,
             report=report,
             delivered=tuple(uuid for uuid in delivered if uuid not in lost),
