@@ -1,8 +1,23 @@
-"""Take colours out of a line, and put them back where it was broken between words."""
+"""Lines that are broken between words: commands stay whole, colours are put back."""
 
 from __future__ import annotations
 
 import re
+
+_QUOTED = re.compile(r"['(]podium [^')]*['):]\S*|\S+")
+"""A command in quotes or brackets, or any other word."""
+
+
+def parted(line: str) -> tuple[str, str]:
+    """Split a line into the text before its final command, and the command; else the whole line."""
+    label, found, command = line.rpartition(": podium ")
+    return (f"{label}:", f"podium {command}") if found and label.strip() else (line, "")
+
+
+def words(line: str) -> list[str]:
+    """Split a line into words, of which a command in quotes or brackets is one."""
+    return _QUOTED.findall(line)
+
 
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 """The only sequences that words for a terminal hold, once they are clean: our own."""

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import Any
 
 from podium import text
 from podium.errors import USAGE, Failure
-
-Json = dict[str, Any]
 
 
 def at_terminal() -> bool:
@@ -44,13 +41,13 @@ def utf8_text(words: str) -> str:
     return said
 
 
-def parse_params(pairs: list[str], option: str = "-p ") -> Json:
+def parse_params(pairs: list[str], option: str = "-p ") -> dict[str, str]:
     """Parameters given as NAME=VALUE after ``option``; the daemon knows their types.
 
     Raises:
         Failure: one lacks the equals sign or the name, or comes twice.
     """
-    params: Json = {}
+    params: dict[str, str] = {}
     for pair in pairs:
         name, equals, value = pair.partition("=")
         if not (name and equals):

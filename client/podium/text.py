@@ -157,9 +157,9 @@ def wrapped(line: str, width: int, hang: int = 0) -> list[str]:
     hang = min(hang, width // 2)
     words = line.split()
     if "podium " in line:
-        from podium import copied
+        from podium import flow
 
-        label, command = copied.parted(line)
+        label, command = flow.parted(line)
         if command:
             *above, last = wrapped(label, width, hang)
             if cells(last) + 1 + cells(command) <= width:
@@ -167,7 +167,7 @@ def wrapped(line: str, width: int, hang: int = 0) -> list[str]:
             return [*above, last, " " * (hang if cells(command) + hang <= width else 0) + command]
         words = [
             part
-            for one in copied.words(line)
+            for one in flow.words(line)
             for part in ([one] if cells(one) <= width - hang else one.split())
         ]
     margin = " " * min(len(line) - len(line.lstrip(" ")), width // 2)
@@ -387,11 +387,21 @@ def _broken(words: str, width: int) -> str:
     return "\n".join(part for parts in broken for part in parts)
 
 
-def emit_json(value: object) -> None:
-    """Print one JSON document, on a line of its own."""
+def emit_json(value: object) -> int:
+    """Print one JSON document, on a line of its own; return the exit code of a command that has
+    done so."""
     from podium import wire
 
     emit(wire.encode(value) + "\n")
+    return 0
+
+
+def report(value: object, words: str, *, json: bool) -> int:
+    """Print what a command has done, for programs or for people; return its exit code."""
+    if json:
+        return emit_json(value)
+    say(words)
+    return 0
 
 
 put_away: Callable[[], None] | None = None

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from typing import Any
 
 SPACE = " \t\n\r"
@@ -87,7 +87,7 @@ def encode(value: Any) -> str:
     return json.dumps(value, separators=(",", ":"))
 
 
-def request(number: int, method: str, params: dict[str, Any] | None) -> bytes:
+def request(number: int, method: str, params: Mapping[str, object] | None) -> bytes:
     """Build one JSON-RPC request line. ``method`` holds no character that JSON escapes."""
     extra = f',"params":{encode(params)}' if params else ""
     return f'{{"jsonrpc":"2.0","id":{number},"method":"{method}"{extra}}}\n'.encode("ascii")

@@ -57,7 +57,11 @@ async def test_it_fits_a_narrow_screen_whatever_is_in_it(tmp_path: Path) -> None
         step["turns"][0]["text"] = AGENT
     file = {"path": "long/" * 50, "change": "added", "added": 1, "deleted": 0}
     part = {"files": [file], "more": 0, "patch": "+" + "z" * 500, "cut": False}
-    diff = {"commits": [{"commit": "c" * 40, "subject": "s" * 300}], "committed": part}
+    diff: Any = {
+        "commits": [{"commit": "c" * 40, "subject": "s" * 300}],
+        "committed": part,
+        "uncommitted": {**part, "files": []},
+    }
 
     report, served = await looked_at(tmp_path, page(journey.run(), history, 0.0, diff))
 

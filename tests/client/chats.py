@@ -11,7 +11,7 @@ from tests.client import stories
 from tests.client.fake_daemon import RUN_ID, SESSION_ID, FakeDaemon, Handler
 from tests.client.terminal import Terminal
 
-Json = dict[str, Any]
+Json = Any
 
 COME_BACK = f"Come back with: podium chat --session {SESSION_ID[:8]}"
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from tests.client.fake_daemon import RUN_ID, SESSION_ID
 
-Json = dict[str, Any]
+Json = Any
 
 HELD_BY_RUN = {"kind": "run", "id": RUN_ID, "since": "2026-05-01T10:00:00.000Z"}
 RECIPE = {

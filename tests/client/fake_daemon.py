@@ -9,10 +9,12 @@ import subprocess
 import sys
 import tempfile
 import threading
+from collections import UserDict
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
+from tests.client import whole
 from tests.client.histories import page_of
 from tests.client.processes import USUAL, Piped, is_usual
 from tests.patience import HANG_SECONDS
@@ -21,7 +23,7 @@ RUN_ID = "1a2b3c4d-0000-4000-8000-000000000001"
 SESSION_ID = "5e5510aa-0000-4000-8000-000000000002"
 QUESTION_ID = "9ue5710a-0000-4000-8000-000000000003"
 
-Json = dict[str, Any]
+Json = Any
 Handler = Callable[[Json], Any]
 
 
@@ -41,6 +43,17 @@ class HangUp(Exception):
         self.last_words = last_words
 
 
+class Answers(UserDict[str, Any]):
+    """The canned answers by method, each with all fields that the daemon sends."""
+
+    def __setitem__(self, method: str, given: Any) -> None:
+        super().__setitem__(method, given if callable(given) else whole.answer(method, given))
+
+    def __ior__(self, given: Any) -> Self:  # type: ignore[override, misc]
+        self.update(given)
+        return self
+
+
 class FakeDaemon:
     """Answers calls from ``answers`` (values or handlers); serves one run's ``events`` and one
     session's ``messages``, at most ``most`` in an answer. ``greeting`` is told to who begins to
@@ -48,9 +61,9 @@ class FakeDaemon:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.answers: dict[str, Any] = {"questions.list": [], "sessions.locks": []}
+        self.answers = Answers({"questions.list": [], "sessions.locks": []})
         self.calls: list[tuple[str, Json]] = []
-        self.events: list[Json] = []
+        self._events: list[Json] = []
         self.stored_first = 0
         self.greeting: Callable[[], Json] | None = None
         self.messages: list[Json] = []
@@ -62,6 +75,15 @@ class FakeDaemon:
         self._clients: list[socket.socket] = []
         self._threads: list[threading.Thread] = []
         self._listener: socket.socket | None = None
+
+    @property
+    def events(self) -> list[Json]:
+        """The events that are stored, each with all fields of its type."""
+        return self._events
+
+    @events.setter
+    def events(self, events: list[Json]) -> None:
+        self._events = [*map(whole.event, events)]
 
     def listen(self) -> None:
         self._listener = socket.socket(socket.AF_UNIX)
@@ -102,7 +124,7 @@ class FakeDaemon:
     def publish(self, *events: Json) -> None:
         """Store events and tell the followers."""
         with self._changed:
-            for event in events:
+            for event in map(whole.event, events):
                 self.events.append(event)
                 for follower in self._followers:
                     self.notify(follower, event)
@@ -110,8 +132,9 @@ class FakeDaemon:
     def say(self, *messages: Json) -> None:
         """Store messages and tell those who follow the session."""
         with self._changed:
-            self.messages += messages
-            self.tell(*messages)
+            said = whole.answer("sessions.messages", {"messages": [*messages]})["messages"]
+            self.messages += said
+            self.tell(*said)
 
     def tell(self, *messages: Json) -> None:
         """Tell those who follow the session, whatever is stored."""
@@ -127,7 +150,8 @@ class FakeDaemon:
             self.drop()
 
     def notify(self, client: socket.socket, params: Json, method: str = "run.event") -> None:
-        line = {"jsonrpc": "2.0", "method": method, "params": params}
+        told = whole.notification(method, params)
+        line = {"jsonrpc": "2.0", "method": method, "params": told}
         with contextlib.suppress(OSError):
             client.sendall(json.dumps(line).encode() + b"\n")
 
@@ -202,7 +226,7 @@ class FakeDaemon:
     def _result(self, client: socket.socket, method: str, params: Json) -> Any:
         canned = self.answers.get(method)
         if callable(canned):
-            return canned(params)
+            return whole.answer(method, canned(params))
         if canned is None and method == "runs.events":
             page = self._after(params.get("after_seq", 0))
             if params.get("follow"):
@@ -227,7 +251,7 @@ class FakeDaemon:
     def _page(self, messages: list[Json], after: int = 0) -> Json:
         last = self.messages[-1]["seq"] if self.messages else 0
         following = messages[-1]["seq"] if messages else after or last
-        return {
+        page = {
             "session_id": SESSION_ID,
             "messages": messages,
             "first_seq": self.messages[0]["seq"] if self.messages else 0,
@@ -236,6 +260,7 @@ class FakeDaemon:
             "complete": following >= last,
             "generation": self.generation,
         }
+        return whole.answer("sessions.messages", page)
 
     def _after(self, seq: int) -> list[Json]:
         return [event for event in self.events if event.get("seq", 0) > seq]

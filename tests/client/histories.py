@@ -16,7 +16,7 @@ from podiumd.wire import views
 from podiumd.wire.runs import RunHistory
 from tests.plain import some
 
-Json = dict[str, Any]
+Json = Any
 
 FACTS: Final = {kind.__struct_config__.tag: kind for kind in get_args(f.AnyFact)}
 

@@ -8,7 +8,7 @@ from typing import Any
 from tests.client.fake_daemon import RUN_ID, SESSION_ID
 from tests.client.stories import ended_run
 
-Json = dict[str, Any]
+Json = Any
 
 BEGAN = 1_777_629_600.0
 """2026-05-01T10:00:00Z."""

@@ -9,7 +9,7 @@ from tests.client.fake_daemon import FakeDaemon, HangUp
 from tests.client.recorders import Recorders
 from tests.client.terminal import Terminal
 
-Json = dict[str, Any]
+Json = Any
 
 TRANSCRIPT = {
     "text": "fix the session_lock",

@@ -9,7 +9,7 @@ from tests.client import stories
 from tests.client.fake_daemon import QUESTION_ID, RUN_ID, SESSION_ID, FakeDaemon
 from tests.client.stories import event
 
-Json = dict[str, Any]
+Json = Any
 
 GOAL, DESIGN = "goal-understanding", "blueprint-design"
 SAID = "5a1d0000-0000-4000-8000-000000000007"

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from tests.client import whole
 from tests.client.fake_daemon import QUESTION_ID, RUN_ID, SESSION_ID, FakeDaemon
 
-Json = dict[str, Any]
+Json = Any
 
 TURN_ID = "7u2n0000-0000-4000-8000-000000000004"
 FIRST_PROMPT = "Fix  the\nthing " + "and more " * 20
@@ -62,7 +63,7 @@ QUESTION = {
 
 def ended_run(kind: str = "completed", **more: Any) -> Json:
     category, reason, message = EXITS[kind]
-    return {
+    run = {
         "run_id": RUN_ID,
         "kind": "recipe",
         "recipe": "fix-it",
@@ -100,6 +101,7 @@ def ended_run(kind: str = "completed", **more: Any) -> Json:
         },
         **more,
     }
+    return whole.answer("runs.get", run)
 
 
 def event(seq: int | None, kind: str, /, **data: Any) -> Json:
@@ -110,7 +112,7 @@ def event(seq: int | None, kind: str, /, **data: Any) -> Json:
         "session_id": SESSION_ID,
         "data": data,
     }
-    return told if seq is None else {"seq": seq, "pos": seq + 100, **told}
+    return whole.event(told if seq is None else {"seq": seq, "pos": seq + 100, **told})
 
 
 def started(seq: int = 1, **more: Any) -> Json:

@@ -14,7 +14,7 @@ from tests.client.recorders import Recorders, tone
 from tests.client.terminal import Terminal
 from tests.client.test_chat_questions import COMMAND, KEYS
 
-Json = dict[str, Any]
+Json = Any
 
 SPEAK = "(Enter speaks) > "
 

@@ -6,7 +6,11 @@ from typing import Any
 
 import pytest
 
-from podium.dialog.ask import beyond, chosen
+from podium.dialog import ask
+
+# What these tests name of what is sent is all that they are about.
+beyond: Any = ask.beyond
+chosen: Any = ask.chosen
 
 COLOURS = [{"id": "red", "label": "Red"}, {"id": "7", "label": "Seven"}]
 

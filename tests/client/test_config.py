@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from podium.commands import config as commands_config
-from podium.commands import doctor as commands_doctor
+from podium.commands import offline
 from tests.client.fake_daemon import FakeDaemon, Refused, podium
 from tests.client.processes import ROOT
 from tests.client.test_views import STATUS, told
@@ -145,12 +145,12 @@ def test_both_run_the_daemon_of_this_installation(monkeypatch: pytest.MonkeyPatc
     class Done:
         returncode = 0
 
-    def run(command: list[str], check: bool) -> Done:
+    def run(command: list[str], check: bool, **_: object) -> Done:
         seen.append(command)
         return Done()
 
     monkeypatch.setattr("subprocess.run", run)
-    assert commands_doctor.doctor(whole=False, config=None, json=False) == 0
+    assert offline.doctor(whole=False, config=None, json=False) == 0
     assert commands_config.config("path", False, None, False) == 0
     assert [command[:4] for command in seen] == [[sys.executable, "-P", "-m", "podiumd"]] * 2
 

@@ -2,20 +2,33 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
-from podium.chat import question as chat_question
-from podium.dialog.ask import chosen
-from podium.render.conversation_words import context, is_told
+from podium.chat import question
+from podium.dialog import ask
+from podium.render import conversation_words
+from podium.render import question as question_of
+from podium.render.conversation_words import context
 from podium.render.history import as_json
-from podium.render.question import answer_words, body, choice_lines, how
+from podium.render.question import answer_words, choice_lines, how
 from podium.render.table_entry import TableEntry
-from podium.rpc.conversation_state import Carried, ends_turn, waits_for_words
+from podium.rpc import conversation_state
+from podium.rpc.conversation_state import waits_for_words
 from tests.client import phases, stories
 from tests.client.fake_daemon import QUESTION_ID, RUN_ID, FakeDaemon, podium
 from tests.client.histories import told
 from tests.client.phases import ASK, DESIGN, GOAL, SAID, SEVERAL, TABLE, Design
 from tests.client.stories import Json, entered, event, turn_ended
+
+# What these tests name of what is sent is all that they are about.
+chat_question: Any = question
+ends_turn: Any = conversation_state.ends_turn
+Carried: Any = conversation_state.Carried
+body: Any = question_of.body
+chosen: Any = ask.chosen
+is_told: Any = conversation_words.is_told
 
 STORY = [
     stories.started(recipe="guided-design"),

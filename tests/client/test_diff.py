@@ -8,10 +8,13 @@ from typing import Any
 
 import pytest
 
-from podium.render.diff_words import worktree_notes
+from podium.render import run_words
 from tests.client.fake_daemon import RUN_ID, FakeDaemon, Refused, podium
 from tests.client.terminal import Terminal
 from tests.client.test_export import DIFF
+
+# What these tests name of what is sent is all that they are about.
+worktree_notes: Any = run_words.worktree_notes
 
 NOTHING = {
     "rewritten": False,
@@ -66,7 +69,9 @@ def test_a_run_that_changed_nothing_says_so(daemon: FakeDaemon) -> None:
     daemon.answers["runs.diff"] = NOTHING
     assert podium(daemon, "diff", RUN_ID, "--stat").stdout == "The run has changed nothing.\n"
     assert podium(daemon, "diff", RUN_ID).stdout == ""
-    assert json.loads(podium(daemon, "diff", RUN_ID, "--json").stdout) == NOTHING
+    assert (
+        json.loads(podium(daemon, "diff", RUN_ID, "--json").stdout) == daemon.answers["runs.diff"]
+    )
 
 
 def test_why_it_cannot_be_told_is_one_sentence(daemon: FakeDaemon) -> None:

@@ -50,7 +50,7 @@ def visits(words: str = "Done.", count: int = 1) -> list[stories.Json]:
 
 
 def made(events: list[stories.Json], **run: Any) -> str:
-    return page({**ended_run(), **run}, told(events), 0.0)
+    return page(ended_run() | run, told(events), 0.0)
 
 
 class _Elements(HTMLParser):
@@ -220,7 +220,7 @@ def test_what_the_run_changed_is_in_it(daemon: FakeDaemon) -> None:
     assert "rewritten" in told_page and "The rest is cut" in told_page
     assert "Left uncommitted: notes.txt and 3 more" in told_page
     whole = json.loads(podium(daemon, "runs", "export", RUN_ID, "--json").stdout)
-    assert whole["changes"] == DIFF
+    assert whole["changes"] == daemon.answers["runs.diff"]
 
 
 def test_why_nobody_knows_what_it_changed_is_in_it(daemon: FakeDaemon) -> None:

@@ -1,10 +1,11 @@
 """Following, in the small: a daemon that stays away, and words that are told once."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from podium.dialog.ask import chosen
+from podium.dialog import ask
 from podium.errors import Failure
 from podium.rpc import feed
 from tests.client import stories
@@ -18,6 +19,9 @@ from tests.client.fake_daemon import (
     start,
 )
 from tests.client.terminal import Terminal
+
+# What these tests name of what is sent is all that they are about.
+chosen: Any = ask.chosen
 
 RESUME = (
     f"'podium resume {RUN_ID[:8]}' lets a recipe go on that was at work, and "

@@ -15,7 +15,7 @@ from tests.client.fake_daemon import RUN_ID, SESSION_ID, FakeDaemon, finish, pod
 from tests.client.listeners import SILENT, TRANSCRIPT, Listener, listening
 from tests.client.recorders import SECOND, Recorders, tone
 
-Json = dict[str, Any]
+Json = Any
 
 
 def test_enter_begins_and_ends_and_the_text_is_printed(

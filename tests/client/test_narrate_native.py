@@ -9,14 +9,15 @@ import pytest
 
 from podium.render.narrate import Narrator
 from podium.render.screen import Screen
-from tests.client import stories
+from tests.client import stories, whole
 from tests.client.fake_daemon import RUN_ID, FakeDaemon, podium
 
 
 def told(type: str, **data: Any) -> str:
     """What a person sees of one event."""
     stream = io.StringIO()
-    Narrator(Screen(stream)).event({"type": type, "at": "2026-05-01T10:00:00.000Z", "data": data})
+    at = "2026-05-01T10:00:00.000Z"
+    Narrator(Screen(stream)).event(whole.event({"type": type, "at": at, "data": data}))
     return stream.getvalue()
 
 
@@ -100,4 +101,4 @@ def test_the_log_says_what_came_of_each_action_and_which_commit_the_turn_made(
     action, turn, _ = podium(daemon, "runs", "log", RUN_ID).stdout.splitlines()
 
     assert " action=patch success=false message=line 9 is out of range" in action
-    assert turn.endswith(" text=Done. commit=c0ffee")
+    assert turn.endswith(" text=Done. seconds=0.0 cost_usd=0.0000 commit=c0ffee")

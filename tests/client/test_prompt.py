@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from podium.render import conversation_words
-from podium.render.beginnings import again_command
+from podium.render import conversation_words, run_words
 from tests.client import phases, stories
 from tests.client.fake_daemon import (
     QUESTION_ID,
@@ -21,7 +20,10 @@ from tests.client.fake_daemon import (
 from tests.client.stories import ended, event, said, started, turn_ended
 from tests.client.terminal import Terminal
 
-Json = dict[str, Any]
+# What these tests name of what is sent is all that they are about.
+again_command: Any = run_words.again_command
+
+Json = Any
 
 SECOND = "7u2n0000-0000-4000-8000-000000000099"
 

@@ -1,13 +1,17 @@
 """What a person sees of a question, before saying yes."""
 
 import json
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from podium.render import question
+from podium.render import question as question_of
 from tests.client.stories import APPROVAL, CALL, QUESTION, Json
+
+# What these tests name of what is sent is all that they are about.
+question: Any = question_of
 
 
 def approval(tool: str, given: Json) -> Json:

@@ -76,7 +76,7 @@ def test_findings_are_told_with_their_place_and_an_error_is_exit_code_1(
         "/r/bad.toml:1: warning unused-param: nothing uses it\n"
         "✗ 1 error, 1 warning\n"
     )
-    assert json.loads(as_json.stdout) == answer
+    assert json.loads(as_json.stdout) == daemon.answers["recipes.check"]
 
 
 def test_a_doubt_alone_is_exit_code_0(daemon: FakeDaemon) -> None:

@@ -10,7 +10,7 @@ import pytest
 from tests.client.fake_daemon import FakeDaemon, Refused, podium
 from tests.client.terminal import Terminal
 
-Json = dict[str, Any]
+Json = Any
 
 LONG = "x" * 300
 RECIPE: Json = {

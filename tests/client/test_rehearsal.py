@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from podium import text
-from podium.commands.recipe_tools import _replies
+from podium.commands.recipes import _replies
 from podium.render import rehearsal
 from podiumd.core.analysis.check import check_text
 from podiumd.core.analysis.rehearse import play_step

@@ -1,11 +1,12 @@
 """One run: show, log, control, steer, answer."""
 
 import json
+from typing import Any
 
 import pytest
 
 from podium.errors import ALREADY_ENDED
-from podium.render.beginnings import again_command
+from podium.render import run_words
 from tests.client import journeys, stories
 from tests.client.fake_daemon import (
     QUESTION_ID,
@@ -18,6 +19,9 @@ from tests.client.fake_daemon import (
     start,
 )
 from tests.client.stories import QUESTION, ended, ended_run, entered, said, started
+
+# What these tests name of what is sent is all that they are about.
+again_command: Any = run_words.again_command
 
 
 @pytest.fixture
@@ -196,7 +200,7 @@ def test_the_log_says_how_turns_and_the_run_ended_in_numbers_that_can_be_read(
 
     assert done.endswith(f" text=Done. seconds=62.0 cost_usd=0.5000 turn_id={stories.TURN_ID}")
     assert " end=api_error detail=it is overloaded " in broken
-    assert check.endswith(" run=make 'all tests' passed=false seconds=0.2")
+    assert check.endswith(" run=make 'all tests' passed=false seconds=0.2 index=0")
     assert " reason=implementation-blocked class=blocked work=" in over
 
 
@@ -351,7 +355,8 @@ def test_without_a_value_the_choices_are_shown(busy: FakeDaemon) -> None:
         "ANSWER  MEANING\nyes     Yes, commit\nno      No\n\n"
         f"Answer with: podium answer {QUESTION_ID[:8]} yes|no\n"
     )
-    assert json.loads(podium(busy, "answer", QUESTION_ID, "--json").stdout) == QUESTION
+    asked = json.loads(podium(busy, "answer", QUESTION_ID, "--json").stdout)
+    assert [asked] == busy.answers["questions.list"]
 
 
 def test_an_approval_is_shown_with_the_whole_call(busy: FakeDaemon) -> None:

@@ -168,7 +168,7 @@ def test_a_session_that_is_numbered_anew_ends_the_following(session: FakeDaemon)
 def test_a_daemon_that_keeps_cutting_loose_is_given_up(session: FakeDaemon) -> None:
     def cut(params: object) -> None:
         raise HangUp(
-            b'{"id": 3, "result": {"messages": [], "last_seq": 3}}\n'
+            b'{"id": 3, "result": {"messages": [], "last_seq": 3, "generation": 1}}\n'
             b'{"method": "feed.closed", "params": {"reason": "slow"}}\n'
         )
 

@@ -82,7 +82,5 @@ def test_nothing_to_prune_is_a_sentence(daemon: FakeDaemon) -> None:
 
 def test_pruning_for_programs_is_the_answer_with_the_worktrees(daemon: FakeDaemon) -> None:
     daemon.answers |= {"storage.prune": pruned(), "worktrees.list": WORKTREES}
-    assert json.loads(podium(daemon, "prune", "--json").stdout) == {
-        **pruned(),
-        "worktrees": WORKTREES,
-    }
+    told = {**daemon.answers["storage.prune"], "worktrees": daemon.answers["worktrees.list"]}
+    assert json.loads(podium(daemon, "prune", "--json").stdout) == told

@@ -91,7 +91,10 @@ def test_status_as_json_is_the_answer_and_the_client_version(daemon: FakeDaemon)
 
     done = podium(daemon, "status", "--json")
 
-    assert json.loads(done.stdout) == {**STATUS, "client_version": __version__}
+    assert json.loads(done.stdout) == {
+        **daemon.answers["daemon.status"],
+        "client_version": __version__,
+    }
 
 
 FORMS = [

@@ -48,7 +48,10 @@ def test_each_worktree_is_a_line(daemon: FakeDaemon) -> None:
     assert "podium/pots-1a2b3c4d" in lines[4] and " ended " in lines[4]
     assert "⚠ ~/pots: a merge of podium/pots-1a2b3c4d stands there unfinished" in lines
     assert "⚠ /w: git failed\\x1b[2J" in lines and "⚠ /lost: its run was forgotten" in lines
-    assert json.loads(podium(daemon, "worktree", "list", "--json").stdout) == rows
+    assert (
+        json.loads(podium(daemon, "worktree", "list", "--json").stdout)
+        == daemon.answers["worktrees.list"]
+    )
 
 
 def test_where_there_is_none_it_says_how_one_comes_about(daemon: FakeDaemon) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import plistlib
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -89,7 +90,8 @@ def test_on_macos_the_property_list_tells(home: Path, monkeypatch: pytest.Monkey
 def test_a_daemon_of_another_version_is_told_with_the_command(
     service: str | None, command: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    version_mismatch.tell({"version": "9.9", "service": service})
+    told: Any = {"version": "9.9", "service": service}
+    version_mismatch.tell(told)
 
     assert f"the daemon 9.9: '{command}' " in capsys.readouterr().err
 
@@ -99,6 +101,7 @@ def test_a_daemon_of_the_same_version_is_not_worth_a_word(
 ) -> None:
     from podium import __version__
 
-    version_mismatch.tell({"version": __version__})
+    told: Any = {"version": __version__}
+    version_mismatch.tell(told)
 
     assert capsys.readouterr().err == ""

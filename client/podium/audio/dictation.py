@@ -1,35 +1,47 @@
-"""Dictation of one utterance: the sound streams to the daemon, which returns its text."""
+"""Dictation of one utterance: the sound streams to the daemon, which returns its text.
+
+At the terminal Enter begins and ends it; what is understood is shown meanwhile.
+"""
 
 from __future__ import annotations
 
+import os
 import select
+import sys
 import time
 from binascii import b2a_base64
 from collections.abc import Callable
-from typing import Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from podium.audio.microphone import BYTES_A_SECOND, SAMPLE_RATE, Microphone
+from podium import text
+from podium.audio.microphone import BYTES_A_SECOND, SAMPLE_RATE, Microphone, recorders
 from podium.errors import ConnectionLost, DaemonDown, Failure
+from podium.render.screen import ASSUMED_COLUMNS, Screen
 from podium.rpc import feed
 from podium.rpc.connection import Connection
 
-Json = dict[str, Any]
+if TYPE_CHECKING:
+    from podium import protocol
+
 T = TypeVar("T")
 
 PIECE_BYTES = BYTES_A_SECOND // 10
 HOPE = "again, and you can say it again"
 
+LACKING = ("off", "not-installed", "no-model")
+"""States in which nothing can be transcribed until a person acts."""
 
-class Keys(Protocol):
-    """Source of the key press that ends a recording."""
+
+class Keys:
+    """Standard input while something is recorded: a line, or its end, ends the recording."""
 
     def fileno(self) -> int:
         """Return the descriptor to wait on."""
-        ...
+        return sys.stdin.fileno()
 
-    def pressed(self) -> bool:
-        """Take what was typed; true if that ends the recording."""
-        ...
+    def take(self) -> None:
+        """Take what was typed."""
+        os.read(self.fileno(), 65536)
 
 
 class Dictation:
@@ -44,7 +56,7 @@ class Dictation:
         import uuid
 
         self.connection = connection
-        self._request: Json = {
+        self._request: dict[str, object] = {
             "utterance_id": str(uuid.uuid4()),
             "format": "pcm16",
             "sample_rate": SAMPLE_RATE,
@@ -79,7 +91,7 @@ class Dictation:
                 said = str(params.get("text") or "")
         return said
 
-    def end(self) -> Json:
+    def end(self) -> protocol.Heard:
         """End the utterance and return its transcript.
 
         Raises:
@@ -89,9 +101,9 @@ class Dictation:
             self._frames.append(bytes(self._piece))
             self._piece.clear()
 
-        def ended() -> Json:
+        def ended() -> protocol.Heard:
             self._send()
-            answer: Json = self._call("voice.end", seconds=None)
+            answer: protocol.Heard = self._call("voice.end", seconds=None)
             return answer
 
         return self._again(ended)
@@ -133,7 +145,7 @@ def dictate(
     keys: Keys | None,
     seconds: float | None,
     show: Callable[[str, float], None],
-) -> Json:
+) -> protocol.Heard:
     """Record until a key or the time ends it, and return the transcript.
 
     Parameters:
@@ -150,16 +162,83 @@ def dictate(
         watched: list[Any] = [microphone, *([keys] if keys is not None else [])]
         left = None if deadline is None else max(0.0, deadline - time.monotonic())
         ready = select.select(watched, [], [], left)[0]
-        if keys is not None and keys in ready and keys.pressed():
+        if keys is not None and keys in ready:
+            keys.take()
             break
         if microphone in ready:
             dictation.add(microphone.read())
-            heard = _latest(dictation, heard)
+            said = dictation.partials()
+            heard = heard if said is None else said
             show(heard, dictation.seconds)
     dictation.add(microphone.close())
     return dictation.end()
 
 
-def _latest(dictation: Dictation, heard: str) -> str:
-    said = dictation.partials()
-    return heard if said is None else said
+def record(language: str | None, session: str | None, seconds: float | None) -> protocol.Heard:
+    """Record one utterance from the machine's microphone and return its transcript.
+
+    At a terminal Enter begins it; without one, or with ``seconds``, it begins at once. It ends with
+    Enter, with the end of standard input, or after ``seconds``.
+
+    Raises:
+        Failure: there is no recorder, no daemon, no engine, or no sound.
+        KeyboardInterrupt: Ctrl-C: nothing is kept.
+    """
+    screen = Screen(sys.stderr)
+    keys = Keys() if seconds is None else None
+    recorders()  # report what is missing before the person speaks
+    connection = Connection()
+    lacking = problem(connection)
+    if lacking:
+        connection.close()
+        raise Failure(lacking)
+    if keys is not None and text.is_terminal(sys.stdin):
+        screen.write("Press Enter to speak, and Enter again when you are done. ")
+        keys.take()
+        screen.typed()
+    dictation = Dictation(connection, language, session)
+    try:
+        return spoken(dictation, keys, seconds, screen)
+    except BaseException:
+        dictation.cancel()
+        raise
+    finally:
+        dictation.connection.close()
+
+
+def problem(connection: Connection) -> str:
+    """Return why speech cannot become text here, and what to do; empty where it can."""
+    status: protocol.SpeechStatus = connection.call("voice.status")
+    if status.get("state") not in LACKING:
+        return ""
+    return str(status.get("problem") or f"Voice is {status.get('state')}: see 'podium doctor'.")
+
+
+def spoken(
+    dictation: Dictation, keys: Keys | None, seconds: float | None, screen: Screen
+) -> protocol.Heard:
+    """Record an utterance that was begun, and show how it goes on ``screen``.
+
+    Raises:
+        Failure: nothing could be recorded, or there is no text.
+    """
+
+    def show(heard: str, length: float) -> None:
+        screen.status(live_line(heard, length))
+
+    with Microphone() as microphone:
+        show("", 0.0)
+        if not screen.live:
+            screen.line("Listening …")
+        try:
+            return dictate(dictation, microphone, keys, seconds, show)
+        finally:
+            screen.clear()
+
+
+def live_line(heard: str, seconds: float) -> str:
+    """Build the live line during speech: the end of the partial transcript."""
+    head = f"● {seconds:4.1f} s  "
+    room = (text.columns() or ASSUMED_COLUMNS) - 2 - len(head)
+    words = text.fold(heard)
+    return head + (words if len(words) <= room else f"…{words[1 - room :]}")

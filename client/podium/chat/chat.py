@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import sys
 from collections import deque
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from podium import text
 from podium.chat.follow import ChatFeed, Follower, Left, Unanswered
@@ -21,7 +21,9 @@ from podium.render.screen import Screen
 from podium.rpc import follow
 from podium.rpc.connection import Connection, call
 
-Json = dict[str, Any]
+if TYPE_CHECKING:
+    from podium import protocol
+    from podium.render.question import Asked
 
 
 def chat(
@@ -92,7 +94,7 @@ class Chat:
             "stop": lambda _: self._recipe_goes(self._recipe.stop),
         }
 
-    def run(self, recipe: str | None, params: Json) -> int:
+    def run(self, recipe: str | None, params: Mapping[str, str]) -> int:
         """Talk until the person leaves; the exit code: 0 for a person, for a script that of the
         last request, and that of its refusal for a recipe that was not begun."""
         if recipe is not None:
@@ -216,7 +218,7 @@ class Chat:
         self._unfinished = lambda: self._follow(ChatFeed(Connection(), run_id), view)
         self._follow(ChatFeed(connection, run_id), view)
 
-    def _follow(self, events: ChatFeed, view: TurnView, standing: Sequence[Json] = ()) -> None:
+    def _follow(self, events: ChatFeed, view: TurnView, standing: Sequence[Asked] = ()) -> None:
         self._unfinished = lambda: self._rejoin(events, view)
         self._follower.follow(events, view, self._put_in_line, standing=standing)
         self._unfinished = None
@@ -298,7 +300,7 @@ class Chat:
         self._out.note(f"model {self._model or session.model_name}")
         self._out.note(f"{text.money(self._cost)} so far")
         if run_id is not None:
-            run: Json = call("runs.get", {"run_id": run_id})
+            run: protocol.Run = call("runs.get", {"run_id": run_id})
             said = f"{run.get('recipe')}: {run.get('status')}, step {run.get('step') or '-'}"
             self._out.note(f"recipe {said} ({text.short(run_id)})")
 

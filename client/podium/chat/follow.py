@@ -6,7 +6,7 @@ Ctrl-C interrupts the turn and nothing else.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 from podium import text
 from podium.chat import question as chat_question
@@ -29,9 +29,11 @@ from podium.render.screen import ASSUMED_COLUMNS
 from podium.render.table_entry import TableEntry
 from podium.rpc.connection import Connection, call
 from podium.rpc.conversation_state import ConversationState, waits_for_words
-from podium.rpc.follow import RunFeed, View, certain
+from podium.rpc.follow import RunFeed, View, certain, ended_run
 
-Json = dict[str, Any]
+if TYPE_CHECKING:
+    from podium import protocol
+    from podium.render.question import Asked
 
 TICK_SECONDS = 1.0
 
@@ -39,7 +41,7 @@ TICK_SECONDS = 1.0
 class ChatFeed(RunFeed):
     """The events of one run in a chat, which outlives the feeds that carry them."""
 
-    def anew(self) -> tuple[ChatFeed, list[Json]]:
+    def anew(self) -> tuple[ChatFeed, list[protocol.Question]]:
         """Open the feed on a new connection, after the last event handed out; return it and the
         open questions.
 
@@ -47,7 +49,7 @@ class ChatFeed(RunFeed):
             Failure: the daemon is still gone.
         """
         connection = Connection()
-        run: Json = connection.call("runs.get", {"run_id": self.run_id})
+        run: protocol.Run = connection.call("runs.get", {"run_id": self.run_id})
         return ChatFeed(connection, self.run_id, self._seq), list(run.get("questions") or [])
 
 
@@ -79,10 +81,10 @@ class Follower:
         view: View,
         heed: Callable[[str], bool],
         aside: Callable[[str], None] | None = None,
-        until: Callable[[Json], bool] = lambda event: False,
-        standing: Sequence[Json] = (),
+        until: Callable[[protocol.Event], bool] = lambda event: False,
+        standing: Sequence[Asked] = (),
         phase: ConversationState | None = None,
-    ) -> Json | None:
+    ) -> protocol.Run | None:
         """Follow a run to its end and return it.
 
         Returns ``None`` when the person, or ``until``, left it, or where a conversation waits for
@@ -131,15 +133,18 @@ class _Following:
         self._aside = aside
         self._command = command
         self._leaves = False
-        self._open: list[Json] = []
+        self._open: list[Asked] = []
         self._shown: object = None
         self._table: TableEntry | None = None
         self._put_aside = ""
         self._withdrawn = False
 
     def go(
-        self, until: Callable[[Json], bool], standing: Sequence[Json], phase: ConversationState
-    ) -> Json | None:
+        self,
+        until: Callable[[protocol.Event], bool],
+        standing: Sequence[Asked],
+        phase: ConversationState,
+    ) -> protocol.Run | None:
         events = self._events
         self._open = list(standing)
         known = events.rejoined
@@ -151,8 +156,7 @@ class _Following:
                 self._view.event(event)
                 self._note_question(event)
                 if event.get("type") == "run.ended":
-                    run: Json = (event.get("data") or {}).get("run") or {}
-                    return run
+                    return ended_run(events, event)
                 if until(event):
                     return None
             if events.rejoined != known:
@@ -240,8 +244,8 @@ class _Following:
 
     # -- questions -----------------------------------------------------------------------------
 
-    def _note_question(self, event: Json) -> None:
-        data = event.get("data") or {}
+    def _note_question(self, event: protocol.Event) -> None:
+        data = event["data"]
         if event.get("type") == "question.opened":
             self._open.append(data)
         elif event.get("type") == "question.closed":
@@ -332,7 +336,7 @@ class _Following:
                 self._aside(words)
             self._shown = None
 
-    def _fill_in(self, question: Json, table: TableEntry, words: str) -> None:
+    def _fill_in(self, question: Asked, table: TableEntry, words: str) -> None:
         """Take a cell of a table, and send it when it is whole."""
         asked = table.prompt
         if wrong := table.take(words):
@@ -360,7 +364,7 @@ class _Following:
         self._out.note(f"{answer.choice} (the input is over)")
         self._send(question, answer)
 
-    def _send(self, question: Json, answer: chat_question.Answer) -> None:
+    def _send(self, question: Asked, answer: chat_question.Answer) -> None:
         params = {"question_id": question.get("question_id"), "answer": answer.choice}
         if answer.note:
             params["note"] = answer.note
@@ -385,7 +389,7 @@ class _Following:
         self._out.note("interrupting ...", "yellow")
         asked = {"run_id": self._events.run_id}
         try:
-            run: Json = certain("runs.interrupt", asked)
+            run: protocol.Run = certain("runs.interrupt", asked)
             if run.get("kind") == "prompt" and run.get("status") != "ended":
                 certain("runs.cancel", asked)  # it waits for its turn, or for a usage limit
         except Refusal as refusal:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from podium import text
 from podium.dialog.ask import chosen
@@ -10,7 +10,8 @@ from podium.render.question import body, choice_lines, choices_of, diff_of, head
 from podium.render.screen import Screen
 from podium.render.table_entry import described
 
-Json = dict[str, Any]
+if TYPE_CHECKING:
+    from podium.render.question import Asked
 
 YES = ("y", "yes", "ok", "allow")
 NO = ("n", "no", "deny")
@@ -28,14 +29,14 @@ class Answer(NamedTuple):
     note: str | None = None
 
 
-def refusal(question: Json) -> Answer | None:
+def refusal(question: Asked) -> Answer | None:
     """Return the answer of an empty line or the end of input; ``None`` for no answer."""
     choice = REFUSALS.get(str(question.get("kind")))
     known = [value for value, _ in choices_of(question)]
     return Answer(choice) if choice in known else None
 
 
-def meaning(question: Json, words: str) -> Answer | None:
+def meaning(question: Asked, words: str) -> Answer | None:
     """Parse a person's words as an answer; ``None`` where they are none to this question."""
     words = words.strip()
     if not words:
@@ -52,7 +53,7 @@ def meaning(question: Json, words: str) -> Answer | None:
     return Answer(words) if question.get("free_text") else None
 
 
-def _of_approval(question: Json, words: str) -> Answer:
+def _of_approval(question: Asked, words: str) -> Answer:
     """Yes, no and always, with words after them as a note. Anything else is no, and why."""
     first, _, rest = words.partition(" ")
     said, note = first.strip(".,:;!").casefold(), rest.strip() or None
@@ -69,7 +70,7 @@ def _of_approval(question: Json, words: str) -> Answer:
     return Answer("deny", words)
 
 
-def show(question: Json, screen: Screen) -> None:
+def show(question: Asked, screen: Screen) -> None:
     """Show what is asked: the change or the command that leave is asked for, or the choices."""
     style = screen.style
     screen.fresh_line()
@@ -84,7 +85,7 @@ def show(question: Json, screen: Screen) -> None:
         screen.line(f"  columns: {described(question['columns'])}")
 
 
-def _keys(question: Json) -> list[tuple[str, str]]:
+def _keys(question: Asked) -> list[tuple[str, str]]:
     """Return the letters that answer a permission request, and the meaning of each."""
     tool, known = text.fold(question.get("tool") or "this"), dict(choices_of(question))
     keys = [("y", "yes"), ("n", "no, with why after it; Enter alone is no too")]
@@ -95,11 +96,11 @@ def _keys(question: Json) -> list[tuple[str, str]]:
     return keys
 
 
-def _approval_lines(question: Json) -> list[str]:
+def _approval_lines(question: Asked) -> list[str]:
     return [f"  {key}: {meaning}" for key, meaning in _keys(question)]
 
 
-def hint(question: Json) -> str:
+def hint(question: Asked) -> str:
     """Describe in a few words what may be typed."""
     if question.get("kind") == "approval":
         return "/".join(key for key, _ in _keys(question))
@@ -109,7 +110,7 @@ def hint(question: Json) -> str:
     return "a choice" + (f" · Enter: {declined.choice}" if declined else "")
 
 
-def _coloured(question: Json, style: text.Style) -> list[str]:
+def _coloured(question: Asked, style: text.Style) -> list[str]:
     """Colour the subject of the question, a diff or a call."""
     of_line = _of_diff if diff_of(question) else _of_call
     return [of_line(line, style) for line in body(question)]

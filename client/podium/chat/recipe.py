@@ -7,8 +7,8 @@ the chat itself: the person's next message goes to its phase.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from podium import text
 from podium.chat.follow import ChatFeed, Follower
@@ -16,13 +16,15 @@ from podium.chat.session import Session
 from podium.chat.view import Out
 from podium.dialog import slash_commands
 from podium.dialog.conversation import say
-from podium.errors import ERROR, OK, ConnectionLost, DaemonDown, Failure
+from podium.errors import OK, ConnectionLost, DaemonDown, Failure
 from podium.render.narrate import Narrator
 from podium.rpc import follow
 from podium.rpc.connection import Connection, call
 from podium.rpc.conversation_state import ConversationState, waits_for_words
 
-Json = dict[str, Any]
+if TYPE_CHECKING:
+    from podium import protocol
+    from podium.render.question import Asked
 
 
 class RecipeConversation:
@@ -67,15 +69,19 @@ class RecipeConversation:
         """Return the phase of the conversation that the run is in; ``None`` where it is in none."""
         return self._phase.name if self._events is not None else None
 
-    def start(self, recipe: str, params: Json | None = None) -> bool:
+    def start(self, recipe: str, params: Mapping[str, str] | None = None) -> bool:
         """Start a recipe in the chat's session and follow it; true when the person leaves.
 
         Raises:
             Failure: it cannot be started, or the daemon is gone.
         """
         session = self._session
-        place = session.directory or session.row.get("working_directory")
-        request: Json = {"recipe": recipe, "working_directory": place, "on_question": "ask"}
+        place = session.directory or (session.row and session.row["working_directory"])
+        request: dict[str, object] = {
+            "recipe": recipe,
+            "working_directory": place,
+            "on_question": "ask",
+        }
         given = {"session_id": session.id, "agent": session.agent, "params": params}
         given |= {"model": session.model, "script": session.script}
         request |= {name: value for name, value in given.items() if value}
@@ -89,18 +95,18 @@ class RecipeConversation:
         connection, seq = Connection(), 0
         while True:
             asked = {"run_id": run_id, "after_seq": seq}
-            page: Json = connection.call("runs.events", asked)
+            page: protocol.EventsPage = connection.call("runs.events", asked)
             if not page.get("events"):
                 break
             seq = int(page["next_seq"])
-        run: Json = connection.call("runs.get", {"run_id": run_id})
+        run: protocol.Run = connection.call("runs.get", {"run_id": run_id})
         self._events, self._phase = ChatFeed(connection, run_id, seq), ConversationState()
         if run.get("status") == "paused":
             self._tell_paused()
             return False
         return self.go(run.get("questions") or [])
 
-    def go(self, standing: Sequence[Json] = ()) -> bool:
+    def go(self, standing: Sequence[Asked] = ()) -> bool:
         """Follow it until it is over, paused, or the person's turn; true when the person leaves it
         before.
 
@@ -111,9 +117,9 @@ class RecipeConversation:
         """
         events = self._events
         assert events is not None
-        paused: list[Json] = []
+        paused: list[protocol.Event] = []
 
-        def is_paused(event: Json) -> bool:
+        def is_paused(event: protocol.Event) -> bool:
             paused.extend([event] if event.get("type") == "run.paused" else [])
             return bool(paused)
 
@@ -156,10 +162,10 @@ class RecipeConversation:
         follow.certain("runs.cancel", {"run_id": self.run_id})
         return self.go()
 
-    def _over(self, run: Json) -> None:
+    def _over(self, run: protocol.Run) -> None:
         self._events = None
-        self.code = follow.exit_code(run) if run else ERROR
-        self._session.id = str(run.get("main_session_id") or self._session.id)
+        self.code = follow.exit_code(run)
+        self._session.id = run["main_session_id"]
 
     def _tell_paused(self) -> None:
         self._out.note(
@@ -168,7 +174,7 @@ class RecipeConversation:
             "yellow",
         )
 
-    def heard(self, told: Json) -> bool:
+    def heard(self, told: protocol.Went) -> bool:
         """Go on after a message to the run's phase; return as ``go`` does.
 
         ``told`` is the daemon's answer to that message.
@@ -199,6 +205,7 @@ class RecipeConversation:
     def _speak(self, words: str) -> None:
         """Say something to the phase while it is not the person's turn."""
         try:
+            assert self._phase.run is not None
             told = say(self._phase.run, words)
         except Failure as failure:
             self._out.note(failure.sentence, "yellow")
@@ -207,7 +214,7 @@ class RecipeConversation:
 
     def _steer(self, words: str) -> None:
         try:
-            told: Json = call("runs.steer", {"run_id": self.run_id, "text": words})
+            told: protocol.Steered = call("runs.steer", {"run_id": self.run_id, "text": words})
         except (ConnectionLost, DaemonDown):
             self._out.note(f"perhaps not delivered: {words}", "yellow")
         except Failure as failure:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 import sys
-from typing import Any
+from typing import TYPE_CHECKING
 
 from podium import text
 from podium.agent_kinds import CHAT_AGENT, MODE_SETTINGS, MODES
@@ -15,7 +15,8 @@ from podium.render.words import holder_words, home_relative, recipe_words
 from podium.rpc.connection import Connection
 from podium.rpc.session_feed import last_messages
 
-Json = dict[str, Any]
+if TYPE_CHECKING:
+    from podium import protocol
 
 SHOWN = 6
 """Messages that a chat which goes on begins with."""
@@ -49,7 +50,7 @@ class Session:
         self.mode = mode
         self.model = model
         self.script: str | None = None
-        self.row: Json = {}
+        self.row: protocol.Session | None = None
         self._configured: dict[str, str] = {}
 
     def open(self, connection: Connection) -> None:
@@ -61,7 +62,7 @@ class Session:
         """
         if self.directory and not os.path.isdir(self.directory):
             raise Failure(f"--cwd: '{text.fold(self.directory)}' is not a directory.", USAGE)
-        answer: Json = connection.call("daemon.configuration")
+        answer: protocol.Configuration = connection.call("daemon.configuration")
         self._configured = {
             str(one.get("key")): str(one.get("value")) for one in answer.get("values") or []
         }
@@ -81,12 +82,13 @@ class Session:
             if refusal.code != NOT_FOUND:
                 raise
             self.id = _completed(connection, self.id, refusal)
-        self.id = str(self.row.get("session_id") or self.id)
+        else:
+            self.id = self.row["session_id"]
 
     @property
     def agent_name(self) -> str:
         """Return the agent's name, as far as it is known."""
-        return self.agent or str(self.row.get("agent") or "the session's agent")
+        return self.agent or (self.row["agent"] if self.row else "the session's agent")
 
     @property
     def mode_name(self) -> str:
@@ -114,7 +116,7 @@ class Session:
 
     def first_line(self) -> str:
         """Agent, directory, session and mode."""
-        place = self.directory or self.row.get("working_directory")
+        place = self.directory or (self.row and self.row["working_directory"])
         said = [
             self.agent_name,
             text.fold(home_relative(place)) if place else "",
@@ -133,7 +135,7 @@ class Session:
 
     def history(self, connection: Connection) -> str:
         """Return the last messages and the session's present holder."""
-        if not self.row:
+        if self.row is None:
             return "No transcript of this session is here to show.\n"
         page = last_messages(connection, str(self.id), SHOWN)
         messages = page["messages"]
@@ -142,19 +144,16 @@ class Session:
         if first > page["first_seq"]:
             earlier = text.counted(first - page["first_seq"], "earlier message")
             told = f"… {earlier}: 'podium show {text.short(self.id)} -n 100' shows more.\n{told}"
-        return told + self._holder()
-
-    def _holder(self) -> str:
-        holder, recipe = self.row.get("holder"), self.row.get("active_recipe")
-        if recipe:
-            return f"\n{recipe_words(recipe)} is at work in this session.\n"
-        return f"\nHeld by {holder_words(holder)}.\n" if holder else ""
+        if recipe := self.row["active_recipe"]:
+            return f"{told}\n{recipe_words(recipe)} is at work in this session.\n"
+        holder = self.row["holder"]
+        return f"{told}\nHeld by {holder_words(holder)}.\n" if holder else told
 
     @property
     def active_run(self) -> str | None:
         """Return the id of the recipe run that has this session; ``None`` where none has."""
-        recipe: Json = self.row.get("active_recipe") or {}
-        return str(recipe["run_id"]) if recipe.get("run_id") else None
+        recipe = self.row and self.row["active_recipe"]
+        return recipe["run_id"] if recipe else None
 
 
 def _completed(connection: Connection, session_id: str, refusal: Refusal) -> str:

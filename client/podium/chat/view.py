@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import time
-from typing import Any
+from typing import TYPE_CHECKING
 
 from podium import text
 from podium.errors import ERROR
 from podium.render.activity import NOTICE_CELLS, Activity, brief, result_lines
-from podium.render.narrate import ANSWERED_BY, PAUSES, TAIL_LINES, closed_words, end_words, mark
+from podium.render.narrate import TAIL_LINES
 from podium.render.question import answer_words
+from podium.render.run_words import ANSWERED_BY, PAUSES, closed_words, end_words, mark
 from podium.render.screen import Screen
 from podium.render.streamed import Words
 from podium.rpc.follow import exit_code
 
-Json = dict[str, Any]
+if TYPE_CHECKING:
+    from podium import protocol
 
 
 class Out:
@@ -68,9 +70,9 @@ class TurnView:
         self._activity = Activity()
         self._began = time.monotonic()
 
-    def event(self, event: Json) -> None:
+    def event(self, event: protocol.Event) -> None:
         """Show one event. A kind this client does not know is passed over."""
-        data, kind = event.get("data") or {}, event.get("type")
+        data, kind = event["data"], event.get("type")
         if kind == "turn.output":
             self._output(data)
         elif kind == "turn.ended":
@@ -99,7 +101,7 @@ class TurnView:
             self._activity.line(took, self.cost_usd, "Ctrl-C interrupts", unseen)
         )
 
-    def waits(self, run: Json) -> None:
+    def waits(self, run: protocol.Run) -> None:
         """Do nothing: one turn waits only for answers, which are asked for as they come."""
 
     def finish(self) -> None:
@@ -109,11 +111,11 @@ class TurnView:
             screen.not_reported()
             screen.fresh_line()
 
-    def _output(self, data: Json) -> None:
+    def _output(self, data: protocol.TurnOutput) -> None:
         if not self._words.is_new(data):
             return
         kind, delta = data.get("kind"), data.get("delta")
-        self._activity.output(data)
+        self._activity.output(data["kind"], data["delta"])
         if kind == "text":
             self._out.words(self._words.add(data))
         elif kind == "tool":
@@ -128,21 +130,21 @@ class TurnView:
     def _columns(self) -> int:
         return self._out.aside.columns
 
-    def _reply_received(self, data: Json) -> None:
+    def _reply_received(self, data: protocol.ReplyReceivedData) -> None:
         self._out.words(self._words.reply(data))
         self.model = str(data.get("model") or self.model)
         if data.get("fault"):
             self._out.note(f"! its reply cannot be read: {data['fault']}", "yellow")
 
-    def _action_ended(self, data: Json) -> None:
+    def _action_ended(self, data: protocol.ActionEndedData) -> None:
         """Show a failed action; a successful one was shown already."""
-        result = data.get("result") or {}
-        if result.get("success") is False:
-            self._out.note(f"✗ {self._out.brief(result.get('message'))}", "red")
+        message = data["result"]["message"]
+        if not data["result"]["success"]:
+            self._out.note(f"✗ {self._out.brief(message)}", "red")
             # The agent's own line about it says the same.
-            self._activity.tells(f"failed: {result.get('message')}")
+            self._activity.tells(f"failed: {message}")
 
-    def _turn_ended(self, data: Json) -> None:
+    def _turn_ended(self, data: protocol.TurnEndedData) -> None:
         missing, late = self._words.missing(data)
         if late:
             self._out.note("… said before:")
@@ -153,7 +155,7 @@ class TurnView:
         self.cost_usd += data.get("cost_usd") or 0.0
         self._out.note(_account(data))
 
-    def _closed(self, data: Json) -> None:
+    def _closed(self, data: protocol.QuestionClosedData) -> None:
         answer, who = data.get("answer"), str(data.get("by"))
         if who == "local":
             return  # the person who typed it knows
@@ -163,31 +165,30 @@ class TurnView:
         )
         self._out.note(f"? {said}")
 
-    def _run_ended(self, data: Json) -> None:
+    def _run_ended(self, data: protocol.RunEndedData) -> None:
         self.finish()
         for undelivered in data.get("undelivered") or []:
             self._out.note(f"not delivered: {undelivered}", "yellow")
-        run = data.get("run") or {}
+        run, ended = data["run"], data["exit"]
         self.code = exit_code(run)
-        ended = run.get("exit") or {}
-        if ended.get("class") == "completed":
+        if run is None or ended["class"] == "completed":
             return
         aside = self._out.aside
         sign, colour = mark(run)
         aside.line(aside.style(colour, f"{sign} {end_words(run)}"))
-        detail = text.clean(ended.get("detail") or "").strip("\n")
+        detail = text.clean(ended["detail"] or "").strip("\n")
         for line in detail.splitlines()[-TAIL_LINES:]:
             aside.line("    " + aside.style("dim", line))
 
 
-def _account(data: Json) -> str:
+def _account(data: protocol.TurnEndedData) -> str:
     """Summarise a turn: time, cost, and what it left in the working tree."""
-    report = data.get("report") or {}
-    files = report.get("files") or []
+    report = data["report"]
+    files = report["files"]
     told = [text.duration(data.get("seconds")), text.money(data.get("cost_usd"))]
     if files:
         told.append(f"{text.counted(len(files), 'file')} changed")
-    commit = text.short(report.get("commit") or "")
-    if commit and commit not in str(data.get("text")):  # the native agent says so itself
+    commit = text.short(report["commit"] or "")
+    if commit and commit not in data["text"]:  # the native agent says so itself
         told.append(f"commit {commit}")
     return " · ".join(told)

@@ -7,11 +7,10 @@ Typing goes on as ever: the first key that is no Enter begins a line. ``text`` l
 from __future__ import annotations
 
 import os
-from typing import Any
+from typing import TYPE_CHECKING
 
 from podium import text
-from podium.audio.dictation import Dictation
-from podium.audio.listening import Keys, problem, spoken
+from podium.audio.dictation import Dictation, Keys, problem, spoken
 from podium.audio.microphone import recorders
 from podium.chat.input import CTRL_C, MORE, Person
 from podium.chat.session import Session
@@ -20,7 +19,8 @@ from podium.errors import Failure
 from podium.render.screen import ERASE_LINE, Screen
 from podium.rpc.connection import Connection, call
 
-Json = dict[str, Any]
+if TYPE_CHECKING:
+    from podium import protocol
 
 SPEAK = "(Enter speaks) > "
 HINT = (
@@ -102,9 +102,8 @@ class Voice(Person):
         """Show how to speak, or what is missing."""
         try:
             recorders()
-            connection = Connection()
-            lacking = problem(connection)
-            connection.close()
+            with Connection() as connection:
+                lacking = problem(connection)
         except Failure as failure:
             lacking = failure.sentence
         if lacking:
@@ -176,7 +175,7 @@ class Voice(Person):
         except Failure as failure:
             self._give_up(failure.sentence)
             return ""
-        command: Json | None = answer.get("command")
+        command = answer.get("command")
         if command is not None:
             self._note(f"{command.get('read_back') or command.get('command')}")
             self.answered(str(command.get("read_back") or ""))
@@ -186,7 +185,7 @@ class Voice(Person):
             self._note("nobody spoke")
         return words
 
-    def _recorded(self) -> Json:
+    def _recorded(self) -> protocol.Heard:
         dictation = Dictation(Connection(), None, self._session.id)
         self._terminal.keys(shown=False, ctrl_c=True)
         try:

@@ -5,13 +5,12 @@ The daemon's own module reads the sources, so that it works with no daemon runni
 
 from __future__ import annotations
 
-import os
 import subprocess
 
 from podium import text
 from podium.errors import OK, USAGE, Failure, Refusal
 from podium.rpc.connection import call
-from podium.rpc.installed import DAEMON
+from podium.rpc.installed import daemon_command
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,8 +28,7 @@ def config(action: str, running: bool, config: str | None, json: bool) -> int:
         return _reload(json)
     if running:
         return _running(json)
-    options = [] if config is None else ["--config", os.path.abspath(config)]
-    command = [*DAEMON, *options, "config", action, *(["--json"] if json else [])]
+    command = daemon_command(config, "config", action, json=json)
     return subprocess.run(command, check=False).returncode
 
 
@@ -40,8 +38,7 @@ def _reload(json: bool) -> int:
     except Refusal as refusal:
         raise Failure(refusal.message) from refusal
     if json:
-        text.emit_json(answer)
-        return OK
+        return text.emit_json(answer)
     changed = [text.fold(key) for key in answer.get("changed") or []]
     now = f"In force now: {', '.join(changed)}." if changed else "Nothing has changed."
     waiting = answer.get("pending") or []
@@ -66,8 +63,7 @@ def _waits(one: protocol.PendingSetting) -> str:
 def _running(json: bool) -> int:
     answer: protocol.Configuration = call("daemon.configuration")
     if json:
-        text.emit_json(answer)
-        return OK
+        return text.emit_json(answer)
     rows = [
         (f"{one.get('key')} = {_toml(one.get('value'))}", str(one.get("source") or ""))
         for one in answer.get("values") or []

@@ -11,15 +11,16 @@ import tempfile
 import time
 from collections import deque
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING
 
 from podium import orphan_daemon, paths, text, wire
 from podium.errors import OK, USAGE, ConnectionLost, DaemonDown, Failure, Refusal
 from podium.rpc import installed, version_mismatch
 from podium.rpc.connection import Connection, call
-from podium.rpc.installed import DAEMON
+from podium.rpc.installed import daemon_command
 
-Json = dict[str, Any]
+if TYPE_CHECKING:
+    from podium import protocol
 
 READY_SECONDS = 15.0
 """How long ``up`` waits: a daemon with a thousand runs to take up is ready in about a second."""
@@ -37,7 +38,6 @@ REASON_LINES = 5
 
 def up(foreground: bool, config: str | None, json: bool) -> int:
     """``podium up``."""
-    options = [] if config is None else ["--config", os.path.abspath(config)]
     try:
         running = _status()
     except ConnectionLost:
@@ -58,9 +58,10 @@ def up(foreground: bool, config: str | None, json: bool) -> int:
         )
     if foreground:
         sys.stdout.flush()
-        os.execv(DAEMON[0], [*DAEMON, *options])  # noqa: S606  (no shell: that is the point)
+        command = daemon_command(config)
+        os.execv(command[0], command)  # noqa: S606  (no shell: that is the point)
     try:
-        started, own = _start(options)
+        started, own = _start(config)
     except Failure:
         rival = _status_of_rival()
         if rival is None:
@@ -80,23 +81,23 @@ def _up_as_service(foreground: bool, config: str | None, json: bool) -> int:
             "Podium is installed as a service, which has its configuration already: "
             f"'podium service install --config {text.fold(config)}' gives it that file."
         )
-    from podium.commands import service as commands_service
+    from podium.commands import offline
 
-    return _begun(commands_service.start(), None, json)
+    return _begun(offline.start(), None, json)
 
 
-def _begun(status: Json, config: str | None, json: bool) -> int:
+def _begun(status: protocol.DaemonStatus, config: str | None, json: bool) -> int:
     """Report a new daemon, and that no agent can work for it yet, if so."""
     code = _report(status, "running", json)
     if not json:
-        from podium.commands import doctor
+        from podium.commands import offline
 
-        if said := doctor.unready(config):
+        if said := offline.unready(config):
             text.say(text.fold(said))
     return code
 
 
-def _already(status: Json, config: str | None, json: bool) -> int:
+def _already(status: protocol.DaemonStatus, config: str | None, json: bool) -> int:
     if config is not None:
         again = (
             f"'podium service install --config {text.fold(config)}' gives the service"
@@ -111,18 +112,17 @@ def _already(status: Json, config: str | None, json: bool) -> int:
     return _report(status, "already running", json)
 
 
-def _status() -> Json | None:
+def _status() -> protocol.DaemonStatus | None:
     try:
-        answer: Json = call("daemon.status")
+        answer: protocol.DaemonStatus = call("daemon.status")
     except DaemonDown:
         return None
     return answer
 
 
-def _report(status: Json, how: str, json: bool) -> int:
+def _report(status: protocol.DaemonStatus, how: str, json: bool) -> int:
     if json:
-        text.emit_json(status)
-        return OK
+        return text.emit_json(status)
     socket = text.fold(status.get("socket"))
     how += " as a service" if status.get("service") else ""
     text.say(f"Podium is {how}: pid {text.fold(status.get('pid'))}, socket {socket}.")
@@ -136,7 +136,7 @@ def _report(status: Json, how: str, json: bool) -> int:
     return OK
 
 
-def _reach(gateway: Json) -> str:
+def _reach(gateway: protocol.GatewayStatus) -> str:
     """Describe how a phone can reach the daemon; empty where it is not meant to."""
     if gateway.get("problem"):
         return f"No phone can reach it: {text.fold(gateway['problem'])}"
@@ -153,7 +153,7 @@ def _reach(gateway: Json) -> str:
     return f"A phone reaches it at {url}: 'podium pair' gives it a key."
 
 
-def _start(options: list[str]) -> tuple[Json, bool]:
+def _start(config: str | None) -> tuple[protocol.DaemonStatus, bool]:
     """Start a daemon in a session of its own and return the status of the one that answers, and
     whether it is this one: another ``up`` may have been faster.
 
@@ -166,7 +166,7 @@ def _start(options: list[str]) -> tuple[Json, bool]:
     deadline = time.monotonic() + READY_SECONDS
     with tempfile.TemporaryFile() as words:
         child = subprocess.Popen(
-            [*DAEMON, "--detached", *options],
+            daemon_command(config, "--detached"),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=words,
@@ -176,7 +176,7 @@ def _start(options: list[str]) -> tuple[Json, bool]:
         )
         while (left := deadline - time.monotonic()) > 0:
             try:
-                status: Json = Connection().call("daemon.status", seconds=left)
+                status: protocol.DaemonStatus = call("daemon.status", seconds=left)
             except (DaemonDown, ConnectionLost):
                 try:
                     ended = child.wait(RETRY_SECONDS)
@@ -211,7 +211,7 @@ def _last_lines(file: IO[bytes]) -> list[str]:
     return [line.decode("utf-8", "replace").strip() for line in lines if line.strip()]
 
 
-def _status_of_rival() -> Json | None:
+def _status_of_rival() -> protocol.DaemonStatus | None:
     """Return the status of a daemon that started during our attempt, if there is one."""
     deadline = time.monotonic() + RIVAL_SECONDS
     while (status := _status()) is None and _holder_lives() and time.monotonic() < deadline:
@@ -230,9 +230,9 @@ def _holder_lives() -> bool:
 def down(json: bool) -> int:
     """``podium down``: interrupt turns, stop the daemon, wait until its process is gone."""
     if installed.serves(paths.socket_path()) and installed.manager_answers():
-        from podium.commands import service as commands_service
+        from podium.commands import offline
 
-        return commands_service.stop(json)
+        return offline.stop(json)
     try:
         connection = Connection()
     except DaemonDown:
@@ -255,11 +255,8 @@ def _down_without_socket(json: bool) -> int:
     pid = orphan_daemon.daemon_pid()
     gone = None if pid is None else _Exit(pid)
     if gone is None or orphan_daemon.daemon_pid() != gone.pid:  # still the one that is watched
-        if json:
-            text.emit_json({"stopped": False, "pid": None})
-        else:
-            text.say("The daemon was not running.")
-        return OK
+        told = {"stopped": False, "pid": None}
+        return text.report(told, "The daemon was not running.", json=json)
     gone.terminate()
     return _wait_until_gone(
         gone,
@@ -275,11 +272,8 @@ def _wait_until_gone(gone: _Exit, json: bool, how: str) -> int:
             f"The daemon (pid {gone.pid}) is still stopping after {GONE_SECONDS:g} s: "
             f"see its log {paths.log_file()}."
         )
-    if json:
-        text.emit_json({"stopped": True, "pid": gone.pid})
-    else:
-        text.say(f"Podium has stopped (pid {gone.pid}).{how}")
-    return OK
+    told = {"stopped": True, "pid": gone.pid}
+    return text.report(told, f"Podium has stopped (pid {gone.pid}).{how}", json=json)
 
 
 class _Exit:

@@ -6,14 +6,11 @@ import sys
 
 from podium import text
 from podium.commands.latest import run_meant
-from podium.render.diff_words import counts, named, notes
+from podium.render.run_words import counts, named, notes, parts_of
 from podium.rpc.connection import call
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any
-
     from podium import protocol
 
 COLOURS = {"+": "green", "-": "red", "@": "cyan"}
@@ -29,19 +26,13 @@ def diff(run_id: str | None, stat: bool, json: bool) -> int:
         text.emit("".join(f"{line}\n" for line in _lines(told, stat)))
     else:
         # For a pipe, a file, 'git apply': the patch alone, as it is.
-        parts = [part for part, _ in _parts(told)]
+        parts = [part for part, _ in parts_of(told)]
         whole = "".join(part.get("patch") or "" for part in parts)
         sys.stdout.buffer.write(whole.encode("utf-8", "replace"))
         sys.stdout.flush()
         if any(part.get("cut") for part in parts):
             text.tell("podium: the patch is cut: it is too long.")
     return 0
-
-
-def _parts(told: Mapping[str, Any]) -> list[tuple[protocol.DiffPart, str]]:
-    """Return what is in the run's commits and what is not, each with its heading."""
-    parts = ((told.get("committed"), "In its commits"), (told.get("uncommitted"), "Not committed"))
-    return [(part, heading) for part, heading in parts if part]
 
 
 def _lines(told: protocol.Diff, stat: bool) -> list[str]:
@@ -53,10 +44,10 @@ def _lines(told: protocol.Diff, stat: bool) -> list[str]:
     if told.get("more_commits"):
         lines.append(style("dim", f"and {told['more_commits']} earlier"))
     lines += [style("yellow", f"⚠ {note}") for note in notes(told)]
-    for part, heading in _parts(told):
+    for part, heading in parts_of(told):
         if part.get("files"):
             lines += ["", style("bold", f"{heading}:"), *_files(part, style)]
-    for part, _heading in _parts(told) if not stat else ():
+    for part, _heading in parts_of(told) if not stat else ():
         lines += _patch(part, style)
     return lines or ["The run has changed nothing."]
 

@@ -6,18 +6,19 @@ import os
 import re
 import sys
 import time
-from typing import Any
+from typing import TYPE_CHECKING
 
 from podium import text, wire
 from podium.commands.latest import run_meant
 from podium.errors import UNKNOWN_METHOD, USAGE, Failure, Refusal
 from podium.render.history import as_json, history
 from podium.rpc.connection import Connection
-from podium.rpc.fetch import pages
+from podium.rpc.follow import pages
+
+if TYPE_CHECKING:
+    from podium import protocol
 
 STANDARD_OUTPUT = "-"
-
-Json = dict[str, Any]
 
 
 def export(
@@ -51,31 +52,29 @@ def export(
 
 def _written(run_id: str, kind: str) -> tuple[str, str]:
     """Return the run's whole id, and the document about it."""
-    connection = Connection()
-    try:
-        run: Json = connection.call("runs.get", {"run_id": run_id})
+    with Connection() as connection:
+        run: protocol.WholeRun = connection.call("runs.get", {"run_id": run_id})
         named = str(run.get("run_id"))
         told = history(connection, named)
         diff = _diff(connection, named)
         if kind == "json":
             events = [event for page in pages(connection, named) for event in page]
-            whole = {"run": run, "events": events, "steps": as_json(told), "changes": diff}
+            changes = {"problem": diff} if isinstance(diff, str) else diff
+            whole = {"run": run, "events": events, "steps": as_json(told), "changes": changes}
             return named, wire.encode(whole) + "\n"
         from podium.export.page import page
         from podium.render.tool_calls import add_calls
 
         add_calls(connection, told)
         return named, page(run, told, time.time(), diff)
-    finally:
-        connection.close()
 
 
-def _diff(connection: Connection, run_id: str) -> Json | None:
+def _diff(connection: Connection, run_id: str) -> protocol.Diff | str | None:
     """Get the run's changes, or why they are not known; ``None`` from a daemon without them."""
     try:
-        found: Json = connection.call("runs.diff", {"run_id": run_id})
+        found: protocol.Diff = connection.call("runs.diff", {"run_id": run_id})
     except Refusal as refusal:
-        return None if refusal.code == UNKNOWN_METHOD else {"problem": refusal.sentence}
+        return None if refusal.code == UNKNOWN_METHOD else refusal.sentence
     return found
 
 

@@ -11,11 +11,10 @@ from podium.rpc.connection import call
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from typing import Any
 
     from podium import protocol
-
-    Json = dict[str, Any]
 
 # Black on white out of the fixed part of the palette: a theme cannot change these two.
 INK_ON_PAPER = "\x1b[38;5;16;48;5;231m"
@@ -26,7 +25,7 @@ MOST_COLUMNS = 100
 
 def pair(name: str | None, png: str | None, json: bool) -> int:
     """``podium pair``."""
-    params: Json = {} if name is None else {"name": name}
+    params: Mapping[str, object] = {} if name is None else {"name": name}
     saved = None
     if png is None:
         told = call("gateway.pair", params)
@@ -39,7 +38,7 @@ def pair(name: str | None, png: str | None, json: bool) -> int:
     return OK if png is None or saved else ERROR
 
 
-def _with_picture(params: Json, file: str) -> tuple[Json, str | None]:
+def _with_picture(params: Mapping[str, object], file: str) -> tuple[protocol.Pairing, str | None]:
     """Pair, and save the picture; return ``None`` for its path if that failed in the end.
 
     The file is made first: a key is shown once and must not be lost because its picture has no
@@ -58,7 +57,7 @@ def _with_picture(params: Json, file: str) -> tuple[Json, str | None]:
     written = False
     try:
         with open(descriptor, "wb") as picture:
-            told: Json = call("gateway.pair", params)
+            told: protocol.Pairing = call("gateway.pair", params)
             written = _write(picture, str(told.pop("png", "")), file)
     finally:
         if not written:
@@ -189,8 +188,5 @@ def _row(device: protocol.Device) -> tuple[str, ...]:
 def revoke(device: str, json: bool) -> int:
     """``podium devices revoke``."""
     call("gateway.revoke", {"device": device})
-    if json:
-        text.emit_json({"revoked": device})
-    else:
-        text.say(f"The key of '{text.fold(device)}' is taken back; its connections are cut.")
-    return OK
+    said = f"The key of '{text.fold(device)}' is taken back; its connections are cut."
+    return text.report({"revoked": device}, said, json=json)

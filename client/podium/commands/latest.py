@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from podium import text
 from podium.errors import Failure
 from podium.render.words import run_name
 from podium.rpc.connection import call
 
-Json = dict[str, Any]
+if TYPE_CHECKING:
+    from podium import protocol
 
 
 def run_meant(named: str | None) -> str:
@@ -22,7 +23,7 @@ def run_meant(named: str | None) -> str:
     """
     if named is not None:
         return named
-    found: list[Json] = call("runs.list", {"active": True, "limit": 1})
+    found: list[protocol.Run] = call("runs.list", {"active": True, "limit": 1})
     how = "the latest active run"
     if not found:
         found = call("runs.list", {"limit": 1})

@@ -105,8 +105,7 @@ def new(name: str, cwd: str | None, user: bool, json: bool) -> int:
     path = os.path.join(place, f"{name}.toml")
     _write(path, skeleton(name), private=user)
     if json:
-        text.emit_json({"id": name, "path": path})
-        return OK
+        return text.emit_json({"id": name, "path": path})
     text.emit(f"{text.fold(path)}\n")
     text.tell("Edit it: it says what each line does. Then")
     for command, what in _next(name, path, cwd, user):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shlex
 import sys
-from typing import Any
 
 from podium import text
 from podium.errors import ERROR, OK, USAGE, Failure
@@ -16,8 +15,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from podium import protocol
 
-
-Json = dict[str, Any]
 
 PREVIEW = 100
 """How many characters of a prompt are shown; its file has the rest."""

@@ -1,26 +1,44 @@
-"""The log of one run, and steering it: log, pause, resume, cancel, interrupt, steer, answer."""
+"""One run: all about it, its log, and how it is steered."""
 
 from __future__ import annotations
 
 import shlex
-from typing import TYPE_CHECKING, Any
+import sys
+from functools import partial
+from typing import TYPE_CHECKING
 
 from podium import text
 from podium.commands.latest import run_meant
 from podium.errors import ALREADY_ENDED, Failure, Refusal
 from podium.given import given_text
-from podium.render.diff_words import left_words
-from podium.render.history import Visits
-from podium.render.narrate import PAUSES
-from podium.render.question import SHOWN_LINES, answer_command, body, choices_of, heading, listed
+from podium.render.conversation_words import context
+from podium.render.history import STALLED, History, Visits, as_json, kind, run_and_history, words
+from podium.render.question import (
+    LISTED_LINES,
+    SHOWN_LINES,
+    answer_command,
+    body,
+    choices_of,
+    heading,
+    listed,
+)
+from podium.render.run_words import (
+    PAUSES,
+    advice,
+    answered,
+    checks,
+    end_line,
+    facts,
+    left_words,
+    source,
+    spent,
+)
 from podium.rpc import follow
 from podium.rpc.connection import Connection, call
-from podium.rpc.fetch import pages
+from podium.rpc.follow import pages
 
 if TYPE_CHECKING:
-    from podium.protocol import WholeVisit
-
-Json = dict[str, Any]
+    from podium import protocol
 
 DONE = {"pause": "Paused", "resume": "Resumed", "cancel": "Cancelled", "interrupt": "Interrupted"}
 
@@ -51,7 +69,7 @@ class LogView(follow.JsonView):
         self._work = self._cost = 0.0
         self._opened: dict[str, float | None] = {}
 
-    def event(self, event: Json) -> None:
+    def event(self, event: protocol.Event) -> None:
         """Print the event's line; streamed output is no part of the log."""
         if event.get("seq") is None:
             return
@@ -65,9 +83,9 @@ class LogView(follow.JsonView):
         line = f"{event['seq']:>5}  {text.fold(clock)}  {kind:<16} {said}".rstrip()
         text.emit(f"{text.fold(line, text.columns()) if text.columns() else line}\n")
 
-    def _told(self, event: Json) -> list[tuple[str, str]]:
+    def _told(self, event: protocol.Event) -> list[tuple[str, str]]:
         """Render an event's data for its line: plain values, what a step took, how it ended."""
-        kind, data = event.get("type"), event.get("data") or {}
+        kind, data = event.get("type"), event["data"]
         told = dict(data)
         if kind == "run.started":
             given = told.pop("agent_override", None)
@@ -96,7 +114,7 @@ class LogView(follow.JsonView):
         names = sorted(told, key=lambda name: name.endswith(("_id", "uuid")))
         return [(text.fold(name), _value(name, told[name])) for name in names]
 
-    def _took(self, data: Json) -> Json:
+    def _took(self, data: protocol.EdgeTakenData) -> dict[str, object]:
         """Render what the visit took that has just ended."""
         told = {name: data.get(name) for name in ("step", "outcome", "to", "exit")}
         visit = self._visits.next()
@@ -110,19 +128,19 @@ class LogView(follow.JsonView):
             "cost_usd": float(visit["cost_usd"]),
         }
 
-    def _end(self, data: Json) -> Json:
+    def _end(self, data: protocol.RunEndedData) -> dict[str, object]:
         for visit in self._visits.rest():
             self._count(visit)
-        ended = data.get("exit") or (data.get("run") or {}).get("exit") or {}
+        ended = data["exit"]
         return {
-            "reason": ended.get("reason"),
-            "class": ended.get("class"),
+            "reason": ended["reason"],
+            "class": ended["class"],
             "work": text.duration(self._work),
             "cost_usd": self._cost,
-            "detail": ended.get("detail"),
+            "detail": ended["detail"],
         }
 
-    def _count(self, visit: WholeVisit) -> None:
+    def _count(self, visit: protocol.WholeVisit) -> None:
         self._work += visit["work_seconds"]
         self._cost += visit["cost_usd"]
 
@@ -138,12 +156,11 @@ def _value(name: str, value: object) -> str:
     return text.fold(value, 60) if isinstance(value, (str, int)) else ""
 
 
-def control(verb: str, run_id: str, json: bool) -> int:
+def _control(verb: str, run_id: str, json: bool) -> int:
     """``podium pause``, ``resume``, ``cancel`` and ``interrupt``."""
     run, already = _controlled(verb, run_id)
     if json:
-        text.emit_json(run)
-        return 0
+        return text.emit_json(run)
     what = text.fold(run.get("recipe") or run.get("kind"))
     step = f", step {text.fold(run['step'])}" if run.get("step") else ""
     which = f"{what} {text.short(run.get('run_id'))}{step}"
@@ -161,10 +178,10 @@ def control(verb: str, run_id: str, json: bool) -> int:
     return 0
 
 
-def _controlled(verb: str, run_id: str) -> tuple[Json, str]:
+def _controlled(verb: str, run_id: str) -> tuple[protocol.Run, str]:
     """Control a run; return it, and its state already where there was nothing to do."""
     if verb in ("pause", "resume"):
-        run: Json = call("runs.get", {"run_id": run_id})
+        run: protocol.Run = call("runs.get", {"run_id": run_id})
         status = run.get("status")
         if (verb, status) == ("pause", "paused"):
             return run, "is paused already"
@@ -177,51 +194,28 @@ def _controlled(verb: str, run_id: str) -> tuple[Json, str]:
         if refusal.code != ALREADY_ENDED or verb not in ("cancel", "interrupt"):
             raise
     run = call("runs.get", {"run_id": run_id})
-    reason = text.fold((run.get("exit") or {}).get("reason") or "")
+    end = run.get("exit")
+    reason = text.fold(end["reason"]) if end else ""
     return run, f"has ended already: {reason}" if reason else "has ended already"
 
 
-def pause(run_id: str, json: bool) -> int:
-    """``podium pause``."""
-    return control("pause", run_id, json)
-
-
-def resume(run_id: str, json: bool) -> int:
-    """``podium resume``."""
-    return control("resume", run_id, json)
-
-
-def cancel(run_id: str, json: bool) -> int:
-    """``podium cancel``."""
-    return control("cancel", run_id, json)
-
-
-def interrupt(run_id: str, json: bool) -> int:
-    """``podium interrupt``."""
-    return control("interrupt", run_id, json)
+pause, resume, cancel, interrupt = (partial(_control, verb) for verb in DONE)
 
 
 def rename(run_id: str, title: str, json: bool) -> int:
     """``podium runs rename``."""
-    run: Json = call("runs.rename", {"run_id": run_id, "title": title})
-    if json:
-        text.emit_json(run)
-    else:
-        text.say(f"{text.short(run['run_id'])} is now called: {text.fold(run['name'])}")
-    return 0
+    run: protocol.Run = call("runs.rename", {"run_id": run_id, "title": title})
+    words = f"{text.short(run['run_id'])} is now called: {text.fold(run['name'])}"
+    return text.report(run, words, json=json)
 
 
 def steer(run_id: str, words: str, json: bool) -> int:
     """``podium steer``."""
-    said = given_text(words)
-    answer: Json = call("runs.steer", {"run_id": run_id, "text": said})
-    if json:
-        text.emit_json(answer)
-    elif answer.get("state") == "too_late":
-        text.say("The turn was over: the message goes into the next prompt.")
-    else:
-        text.say("The agent has the message.")
-    return 0
+    asked = {"run_id": run_id, "text": given_text(words)}
+    answer: protocol.Steered = call("runs.steer", asked)
+    late = "The turn was over: the message goes into the next prompt."
+    words = late if answer["state"] == "too_late" else "The agent has the message."
+    return text.report(answer, words, json=json)
 
 
 def answer(question_id: str, value: str | None, note: str | None, json: bool) -> int:
@@ -232,12 +226,8 @@ def answer(question_id: str, value: str | None, note: str | None, json: bool) ->
     params = {"question_id": question_id, "answer": value}
     if note is not None:
         params["note"] = note
-    question: Json = call("questions.answer", params)
-    if json:
-        text.emit_json(question)
-    else:
-        text.say(f"Answered: {text.fold(question.get('answer') or value)}.")
-    return 0
+    question: protocol.Question = call("questions.answer", params)
+    return text.report(question, f"Answered: {text.fold(question['answer'] or value)}.", json=json)
 
 
 def _meant(beginning: str, value: str) -> str:
@@ -257,8 +247,8 @@ def _meant(beginning: str, value: str) -> str:
     return chosen(found[0], value)
 
 
-def _open_questions(beginning: str) -> list[Json]:
-    listed: list[Json] = call("questions.list")
+def _open_questions(beginning: str) -> list[protocol.Question]:
+    listed: list[protocol.Question] = call("questions.list")
     return [one for one in listed if str(one.get("question_id")).startswith(beginning)]
 
 
@@ -269,8 +259,7 @@ def _show_question(beginning: str, json: bool) -> int:
         raise Failure(f"{many} '{text.fold(beginning)}': 'podium questions' lists them.")
     (question,) = found
     if json:
-        text.emit_json(question)
-        return 0
+        return text.emit_json(question)
     asks = question.get("kind") == "ask"
     lines = listed(question, SHOWN_LINES) if asks else body(question)
     said = "\n".join([heading(question), *(f"    {line}" for line in lines)]) + "\n"
@@ -280,3 +269,89 @@ def _show_question(beginning: str, json: bool) -> int:
     text.emit(f"{said}\n")
     text.say(f"Answer with: {answer_command(question)}")
     return 0
+
+
+HEADINGS = (
+    "VISIT",
+    "STEP",
+    "OUTCOME",
+    "SOURCE",
+    "REPLIES",
+    "WORK",
+    "WAITED",
+    "COST",
+    "CHECKS",
+    "DESCRIPTION",
+)
+
+
+def show(run_id: str | None, json: bool) -> int:
+    """``podium runs show``."""
+    run, history = run_and_history(run_meant(run_id))
+    if json:
+        return text.emit_json({**run, "steps": as_json(history)})
+    style = text.Style(sys.stdout)
+    head = [(name, text.fold(said)) for name, said in facts(run, history)]
+    shown = [text.block(head, text.columns(), style) + "\n"]
+    if history.steps:
+        shown.append("\n" + _table(history))
+    if run.get("ctx"):
+        shown.append("\n" + text.table(("SAVED", "VALUE"), context(run["ctx"]), text.columns()))
+    shown += [f"\n{style('yellow', line)}\n" for line in _stalled(history)]
+    shown += [_closed(one, history.until) for one in history.questions if one["closed"]]
+    shown += [_open(one) for one in run.get("questions") or []]
+    if end := run.get("exit"):
+        shown.append(f"\n{end_line(run, style)}\n")
+        if end["detail"]:
+            lines = text.clean(end["detail"]).strip("\n").splitlines()
+            shown += [f"    {line}\n" for line in lines]
+    shown += [f"  {line}\n" for line in advice(run, history)]
+    text.emit("".join(shown))
+    return 0
+
+
+def _table(history: History) -> str:
+    """Format the visits as a table, without the columns that are empty for all of them."""
+    rows = [_row(step) for step in history.steps]
+    told_of = [
+        column
+        for column in range(len(HEADINGS))
+        if column < 4 or any(row[column] not in ("", "-") for row in rows)
+    ]
+    shown = [[row[column] for column in told_of] for row in rows]
+    return text.table([HEADINGS[column] for column in told_of], shown, text.columns())
+
+
+def _row(step: protocol.WholeVisit) -> tuple[str, ...]:
+    return (
+        str(step["visit"]),
+        step["step"],
+        step["outcome"] or "-",
+        source(step) or "-",
+        str(step["attempts"] or "-"),
+        text.duration(step["work_seconds"]) if step["turns"] or step["commands"] else "-",
+        spent(step["waited_seconds"]) or "-",
+        text.money(step["cost_usd"]) if step["turns"] else "-",
+        checks(step) or "-",
+        step["description"] or "",
+    )
+
+
+def _stalled(history: History) -> list[str]:
+    """List a warning for each visit that ended as an earlier one did."""
+    return [
+        f"⚠ {STALLED}: visit {step['visit']} of '{text.fold(step['step'])}': "
+        f"{text.fold(words(note))}"
+        for step in history.steps
+        for note in step["notes"]
+        if kind(note) == STALLED
+    ]
+
+
+def _closed(asked: protocol.VisitQuestion, until: float) -> str:
+    return f"\n? {heading(asked['opened'])}\n    {answered(asked, until)}\n"
+
+
+def _open(question: protocol.Question) -> str:
+    lines = [f"    {one}" for one in listed(question, LISTED_LINES)]
+    return "\n".join(["", f"? {heading(question)}", *lines, f"  {answer_command(question)}", ""])

@@ -15,11 +15,8 @@ from podium.rpc.connection import call
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from typing import Any
 
     from podium import protocol
-
-    Json = dict[str, Any]
 
 LISTED = 20
 """About a screen."""
@@ -81,7 +78,7 @@ def whole_number(
 def _listed(limit: int, directory: str | None) -> tuple[list[protocol.Session], int]:
     """Return the newest ``limit`` rows, and how many there are in all."""
     rows: dict[str, protocol.Session] = {}
-    params: Json = {} if directory is None else {"working_directory": directory}
+    params: dict[str, object] = {} if directory is None else {"working_directory": directory}
     while True:
         asked = min(limit - len(rows), MOST_AT_ONCE)
         answer = call("sessions.list", {**params, "limit": asked})
@@ -153,12 +150,9 @@ def _quoted(words: str) -> str:
 
 
 def _forget(beginning: str, json: bool) -> int:
-    row = call("sessions.get", {"session_id": beginning})
+    row: protocol.Session = call("sessions.get", {"session_id": beginning})
     session_id = row["session_id"]
     call("sessions.forget", {"session_id": session_id})
-    if json:
-        text.emit_json({"forgotten": session_id})
-    else:
-        name = f" ('{text.fold(row['name'], 60)}')" if row.get("name") else ""
-        text.say(f"Session {text.fold(session_id)}{name} is forgotten.")
-    return 0
+    name = f" ('{text.fold(row['name'], 60)}')" if row["name"] else ""
+    said = f"Session {text.fold(session_id)}{name} is forgotten."
+    return text.report({"forgotten": session_id}, said, json=json)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from typing import Any
 
 from podium import text, wire
 from podium.agent_kinds import WITHOUT_SESSIONS
@@ -20,8 +19,6 @@ if TYPE_CHECKING:
     from podium import protocol
 
 
-Json = dict[str, Any]
-
 SHOWN = 20
 
 
@@ -33,8 +30,7 @@ def show(session: str, count: str | None, follow_on: bool, json: bool) -> int:
     session_id = str(row["session_id"])
     page = last_messages(connection, session_id, wanted)
     if json and not follow_on:
-        text.emit_json({"session": row, **page})
-        return 0
+        return text.emit_json({"session": row, **page})
     tell = _lines if json else _words
     if not follow_on:
         text.emit(_header(row, page, session))
@@ -46,7 +42,7 @@ def show(session: str, count: str | None, follow_on: bool, json: bool) -> int:
             text.emit(_header(row, page, session))
         tell(page["messages"])
         feed = SessionFeed(connection, session_id, page["next_seq"])
-        known = page.get("generation")
+        known = page["generation"]
         while True:
             messages = feed.take()
             if feed.generation != known:
@@ -89,15 +85,15 @@ def _row(connection: Connection, named: str) -> protocol.Session:
         ) from refusal
 
 
-def _lines(messages: list[Json]) -> None:
+def _lines(messages: list[protocol.Message]) -> None:
     text.emit("".join(wire.encode(message) + "\n" for message in messages))
 
 
-def _words(messages: list[Json]) -> None:
+def _words(messages: list[protocol.Message]) -> None:
     text.emit(conversation.told(messages, text.Style(sys.stdout), text.columns()))
 
 
-def _header(row: protocol.Session, page: Json, named: str) -> str:
+def _header(row: protocol.Session, page: protocol.MessagesPage, named: str) -> str:
     """Describe the session and count its messages before those that follow."""
     style = text.Style(sys.stdout)
     lines = [style("bold", text.fold(row.get("name") or "A session without a name"))]

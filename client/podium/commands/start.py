@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import shlex
 import sys
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 from podium import text
 from podium.dialog.ask import Asker, TurnAsker
@@ -19,7 +20,8 @@ from podium.rpc import follow
 from podium.rpc.connection import Connection
 from podium.rpc.conversation_state import Carried, ConversationState, say_command, waits_for_words
 
-Json = dict[str, Any]
+if TYPE_CHECKING:
+    from podium import protocol
 
 
 def run(
@@ -41,7 +43,7 @@ def run(
         return _which_recipe(cwd)
     directory = os.path.abspath(cwd or os.getcwd())
     person = at_terminal() and not json
-    request: Json = {
+    request: dict[str, Any] = {
         "recipe": recipe,
         "working_directory": directory,
         "on_question": on_question or ("ask" if person else "wait"),
@@ -54,8 +56,10 @@ def run(
     connection, started = _started(request, person)
     run_id = str(started["run_id"])
     if detach:
-        _detached(started, json)
-        return 0
+        waiting = [f"It waits for you: {answer_command(one)}" for one in started["questions"]]
+        if waits_for_words(started):
+            waiting.append(f"It waits for your words: {say_command(started)}")
+        return _detached(run_id, started, json, waiting)
     again = _again(request, on_question)
     asking = person and request["on_question"] == "ask"
     queued = started.get("status") == "queued"
@@ -64,7 +68,7 @@ def run(
     return _follow_run(connection, run_id, json, again, asking, queued)
 
 
-def _started(request: Json, person: bool) -> tuple[Connection, Json]:
+def _started(request: dict[str, Any], person: bool) -> tuple[Connection, protocol.Run]:
     """Start a run; ask a person for missing input or for the confirmation that the daemon wants."""
     while True:
         try:
@@ -74,7 +78,7 @@ def _started(request: Json, person: bool) -> tuple[Connection, Json]:
                 raise
 
 
-def _put_right(request: Json, refusal: Refusal) -> bool:
+def _put_right(request: dict[str, Any], refusal: Refusal) -> bool:
     """Ask for what was missing; whether it is there now."""
     missing, given = refusal.data.get("missing"), request.get("params") or {}
     if missing and not str(given.get(missing, "")).strip():
@@ -116,7 +120,7 @@ def _follow_run(
         )
         feed = follow.RunFeed(connection, run_id)
         ended = follow.follow(feed, view, talker if asking else None)
-        return follow.exit_code(ended or {})
+        return follow.exit_code(ended)
 
     return follow.guarded(run_id, following)
 
@@ -140,7 +144,7 @@ def prompt(
         option = "--fork" if fork else "--take-over"
         raise Failure(f"{option} needs '--session ID', the session that it is about.", USAGE)
     said = given_text(words)
-    request: Json = {"text": said}
+    request: dict[str, Any] = {"text": said}
     given = {"session_id": session, "agent": agent, "model": model, "if_busy": if_busy}
     given["script"] = script and script_path(script)
     request |= {name: value for name, value in given.items() if value}
@@ -152,14 +156,13 @@ def prompt(
     connection, started = follow.start("sessions.prompt", request)
     run_id = str(started["run_id"])
     if detach:
-        _detached(started, json)
-        return 0
+        return _detached(run_id, started, json)
     carried, turn_id = Carried(started), started.get("turn_id")
     steered = if_busy == "steer" or started.get("delivery") == "steered"
 
-    def own_end(event: Json) -> bool:
+    def own_end(event: protocol.Event) -> bool:
         carried.event(event)
-        ended = (event.get("data") or {}).get("turn_id") == turn_id
+        ended = event["data"].get("turn_id") == turn_id
         return steered and event.get("type") == "turn.ended" and ended
 
     def following() -> int:
@@ -184,21 +187,19 @@ def prompt(
     return follow.guarded(run_id, following)
 
 
-def _detached(started: Json, json: bool) -> None:
+def _detached(run_id: str, started: object, json: bool, waiting: Sequence[str] = ()) -> int:
+    """Name the run that goes on without us, and what it waits for."""
     if json:
-        text.emit_json(started)
-        return
-    run_id = text.fold(started["run_id"])
-    text.emit(f"{run_id}\n")
-    for question in started.get("questions") or []:
-        text.tell(f"podium: It waits for you: {answer_command(question)}")
-    if waits_for_words(started):
-        text.tell(f"podium: It waits for your words: {say_command(started)}")
+        return text.emit_json(started)
+    text.emit(f"{text.fold(run_id)}\n")
+    for line in waiting:
+        text.tell(f"podium: {line}")
     if text.is_terminal(sys.stderr):
         text.tell(f"Follow it with 'podium attach {text.short(run_id)}'.")
+    return 0
 
 
-def _again(request: Json, on_question: str | None) -> str:
+def _again(request: dict[str, Any], on_question: str | None) -> str:
     words = ["podium", "run", request["recipe"], "--cwd", request["working_directory"]]
     for name, value in (request.get("params") or {}).items():
         words += ["-p", f"{name}={value}"]

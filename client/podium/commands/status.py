@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     from podium import protocol
 
-    Json = dict[str, Any]
-
 LISTED_RUNS = 50
 NAME_CELLS = 60
 
@@ -32,8 +30,7 @@ def status(storage: bool = False, json: bool = False) -> int:
         return commands_storage.storage(json)
     answer = call("daemon.status")
     if json:
-        text.emit_json({**answer, "client_version": __version__})
-        return 0
+        return text.emit_json({**answer, "client_version": __version__})
     style = text.Style(sys.stdout)
     lines = [(name, words) for name, words in _status_lines(answer) if words]
     said = [(name, text.fold(words)) for name, words in lines]
@@ -176,24 +173,24 @@ def _prompt_row(prompt: protocol.ActivePrompt) -> tuple[str, ...]:
     queued = prompt.get("status") == "queued"
     return (
         text.short(prompt.get("run_id")),
-        text.fold(run_name({**prompt}), NAME_CELLS),
+        text.fold(run_name(prompt), NAME_CELLS),
         "in line" if queued else text.fold(prompt.get("status")),
         text.ago(prompt.get("started_at")),
         text.short(prompt.get("session_id")),
     )
 
 
-def _listed(limit: str | None, before: str | None) -> tuple[list[Json], int]:
+def _listed(limit: str | None, before: str | None) -> tuple[list[protocol.Run], int]:
     """List the newest runs that began before one, and return how many were asked for."""
     from podium.commands.sessions import MOST_AT_ONCE, MOST_LISTED, whole_number
 
     wanted = whole_number("--limit", limit, LISTED_RUNS, least=1, most=MOST_LISTED)
-    rows: list[Json] = []
+    rows: list[protocol.Run] = []
     while len(rows) < wanted:
-        params: Json = {"limit": min(wanted - len(rows), MOST_AT_ONCE)}
+        params: dict[str, Any] = {"limit": min(wanted - len(rows), MOST_AT_ONCE)}
         if before is not None:
             params["before"] = before
-        page: list[Json] = call("runs.list", params)
+        page: list[protocol.Run] = call("runs.list", params)
         rows += page
         if len(page) < params["limit"]:
             break
@@ -205,16 +202,16 @@ PROMPT_HEADINGS = ("PROMPT", "WORDS", "STATUS", "STARTED", "SESSION")
 RUN_HEADINGS = ("RUN", "NAME", "STATUS", "STEP", "STARTED", "COST", "DIRECTORY")
 
 
-def run_row(run: Json) -> tuple[str, ...]:
+def run_row(run: protocol.Run) -> tuple[str, ...]:
     """Format a run as a line of ``podium runs``."""
     from podium.render.words import end_sign, home_relative, run_name, status_words
 
-    ended = run.get("exit") or {}
+    ended = run.get("exit")
     step, visits = run.get("step"), run.get("visits") or {}
     return (
         text.short(run.get("run_id")),
         text.fold(run_name(run), NAME_CELLS),
-        f"{end_sign(ended)} {ended.get('reason')}" if ended else status_words(run),
+        f"{end_sign(ended)} {ended['reason']}" if ended else status_words(run),
         f"{step} ({visits.get(step, 1)})" if step else "-",
         text.ago(run.get("started_at")),
         text.money(run.get("cost_usd")),
@@ -224,10 +221,9 @@ def run_row(run: Json) -> tuple[str, ...]:
 
 def questions(json: bool) -> int:
     """``podium questions``: the open ones, and the conversations that wait for words."""
-    answer: list[Json] = call("questions.list")
+    answer: list[protocol.Question] = call("questions.list")
     if json:
-        text.emit_json(answer)
-        return 0
+        return text.emit_json(answer)
     talks = waiting_conversations(call("daemon.status"))
     if not (answer or talks):
         text.say("No open questions.")
@@ -243,7 +239,7 @@ def questions(json: bool) -> int:
     return 0
 
 
-def waiting_conversations(status: Json) -> list[str]:
+def waiting_conversations(status: protocol.DaemonStatus) -> list[str]:
     """Build a line for each conversation that waits for its person's words."""
     talks = status.get("talks_waiting")
     if not talks:
@@ -262,7 +258,7 @@ def _tell_conversations(lines: list[str]) -> None:
         text.say("\n".join(text.wrapped(line, text.columns(), hang=4)))
 
 
-def _question_row(question: Json) -> tuple[str, ...]:
+def _question_row(question: protocol.Question) -> tuple[str, ...]:
     from podium.render.question import answers_of
 
     return (
@@ -274,7 +270,7 @@ def _question_row(question: Json) -> tuple[str, ...]:
     )
 
 
-def _of(question: Json) -> str:
+def _of(question: protocol.Question) -> str:
     return text.fold(question.get("run_name") or "", NAME_CELLS)
 
 
@@ -282,7 +278,7 @@ def _fitted(line: str, width: int) -> list[str]:
     return text.wrapped(line, width, hang=4)
 
 
-def _asked(question: Json) -> list[str]:
+def _asked(question: protocol.Question) -> list[str]:
     from podium.render.question import LISTED_LINES, asked, listed
 
     told = [*asked(question).split("\n"), *(f"  {one}" for one in listed(question, LISTED_LINES))]

@@ -8,14 +8,12 @@ from typing import Any
 
 from podium import text
 from podium.errors import INTERRUPTED, OK, USAGE, Failure
-from podium.rpc.connection import Connection, call
+from podium.rpc.connection import call
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from podium import protocol
 
-
-Json = dict[str, Any]
 
 MOST_PIPED = 11 * 1024 * 1024
 """Bytes of a recording on standard input: what fits into one request, in base64."""
@@ -39,14 +37,14 @@ def transcribe(
 
 def _transcript(
     file: str, language: str | None, audio_format: str | None, session: str | None
-) -> Json:
+) -> protocol.Transcribed:
     params = {"language": language, "format": audio_format, "session_id": session}
-    request: Json = {name: value for name, value in params.items() if value}
+    request: dict[str, object] = {name: value for name, value in params.items() if value}
     if file == "-":
         request |= _piped(audio_format)
     else:
         request["path"] = _readable(file)
-    answer: Json = _waiting("voice.transcribe", request)
+    answer: protocol.Transcribed = call("voice.transcribe", request, seconds=None)
     return answer
 
 
@@ -65,7 +63,7 @@ def _readable(file: str) -> str:
     return path
 
 
-def _piped(audio_format: str | None) -> Json:
+def _piped(audio_format: str | None) -> dict[str, str]:
     from binascii import b2a_base64
 
     if audio_format is None:
@@ -80,15 +78,6 @@ def _piped(audio_format: str | None) -> Json:
     return {"audio": b2a_base64(data, newline=False).decode("ascii")}
 
 
-def _waiting(method: str, params: Json) -> Any:
-    """Make a call without a time limit."""
-    connection = Connection()
-    try:
-        return connection.call(method, params, None)
-    finally:
-        connection.close()
-
-
 # -- the microphone --------------------------------------------------------------------------
 
 
@@ -96,7 +85,7 @@ def listen(
     language: str | None, session: str | None, seconds: str | None, send: bool, json: bool
 ) -> int:
     """``podium listen``."""
-    from podium.audio.listening import record
+    from podium.audio.dictation import record
 
     if send and json:
         raise Failure("--send shows an answer, and --json the text: give one of them.", USAGE)
@@ -106,8 +95,7 @@ def listen(
         text.tell("podium: nothing was taken down.")
         return INTERRUPTED
     if json:
-        text.emit_json(answer)
-        return OK
+        return text.emit_json(answer)
     said = str(answer.get("text") or "")
     if not said:
         text.tell("podium: nobody spoke.")
@@ -145,7 +133,7 @@ def given_seconds(words: str | None) -> float | None:
 
 def voice_test(file: str | None, language: str | None, seconds: str | None, json: bool) -> int:
     """``podium voice test``."""
-    from podium.audio.listening import record
+    from podium.audio.dictation import record
 
     if file is not None and seconds is not None:
         raise Failure("--seconds goes without a file: a file has its own length.", USAGE)
@@ -160,29 +148,22 @@ def voice_test(file: str | None, language: str | None, seconds: str | None, json
     return OK if answer.get("text") else 1
 
 
-def _figures(answer: Json) -> str:
-    said = text.clean(answer.get("text") or "") or "(nobody spoke)"
-    length, latency = answer.get("duration_ms"), answer.get("latency_ms")
+def _figures(answer: protocol.Heard | protocol.Transcribed) -> str:
+    length, latency = answer["duration_ms"], answer["latency_ms"]
+    times = f" ({length / latency:.0f} times as fast as it was spoken)" if latency else ""
     rows = [
-        ("heard", said),
+        ("heard", text.clean(answer["text"]) or "(nobody spoke)"),
         ("audio", _seconds(length)),
-        ("answered in", f"{_seconds(latency)}{_times(length, latency)}"),
-        ("language", text.fold(answer.get("language") or "-")),
-        ("engine", text.fold(f"{answer.get('engine') or '-'} {answer.get('model') or ''}")),
-        ("terms", text.fold(", ".join(map(str, answer.get("terms_used") or [])) or "none")),
+        ("answered in", f"{_seconds(latency)}{times}"),
+        ("language", text.fold(answer["language"] or "-")),
+        ("engine", text.fold(f"{answer['engine'] or '-'} {answer['model'] or ''}")),
+        ("terms", text.fold(", ".join(answer["terms_used"]) or "none")),
     ]
     return "".join(f"{name:<12} {value}\n" for name, value in rows)
 
 
-def _seconds(milliseconds: object) -> str:
-    known = isinstance(milliseconds, (int, float))
-    return f"{milliseconds / 1000:.2f} s" if known else "-"  # type: ignore[operator]
-
-
-def _times(length: object, latency: object) -> str:
-    if not isinstance(length, (int, float)) or not isinstance(latency, (int, float)):
-        return ""
-    return f" ({length / latency:.0f} times as fast as it was spoken)" if latency else ""
+def _seconds(milliseconds: int) -> str:
+    return f"{milliseconds / 1000:.2f} s"
 
 
 # -- what there is ---------------------------------------------------------------------------
@@ -202,8 +183,7 @@ def status(json: bool) -> int:
     """``podium voice status``."""
     answer: protocol.SpeechStatus = call("voice.status")
     if json:
-        text.emit_json(answer)
-        return OK
+        return text.emit_json(answer)
     state = str(answer.get("state"))
     told = [f"voice: {STATES.get(state, text.fold(state))}"]
     if state != "not-installed":  # before it is there, what would be used means nothing
@@ -218,8 +198,7 @@ def models(json: bool) -> int:
     """``podium voice models``."""
     answer: list[protocol.SpeechModel] = call("voice.models")
     if json:
-        text.emit_json(answer)
-        return OK
+        return text.emit_json(answer)
     headings = ("MODEL", "", "SIZE", "LANGUAGES", "FROM")
     text.emit(text.table(headings, map(_model, answer), text.columns()))
     if any(row.get("configured") for row in answer):
@@ -241,8 +220,6 @@ def _model(row: protocol.SpeechModel) -> tuple[str, ...]:
 
 def install(model: str | None, json: bool) -> int:
     """``podium voice install``: the model that is named, else the one that is set."""
-    from podium.audio.listening import following
-
     if model is None:
         listed: list[protocol.SpeechModel] = call("voice.models")
         chosen = [str(row.get("name")) for row in listed if row.get("configured")]
@@ -250,34 +227,50 @@ def install(model: str | None, json: bool) -> int:
             words = "No model of 'podium voice models' is set: name one, or set voice.model."
             raise Failure(words, USAGE)
         (model,) = chosen
-    answer = following("voice.install", {"name": model}, "voice.progress", _tell_progress)
-    if json:
-        text.emit_json(answer)
-    else:
-        where = answer.get("path")
-        place = f" in {text.fold(where)}" if where else ""
-        text.say(f"{text.fold(answer.get('name') or model)} is installed{place}.")
-    return OK
+    answer = _installed(model)
+    place = f" in {text.fold(answer['path'])}" if answer["path"] else ""
+    words = f"{text.fold(answer['name'])} is installed{place}."
+    return text.report(answer, words, json=json)
 
 
-def _tell_progress(progress: Json) -> str:
+def _installed(name: str) -> protocol.SpeechModel:
+    """Have a model installed, and show the daemon's reports of its progress."""
+    from podium.render.screen import Screen
+
+    screen = Screen(sys.stderr)
+    show = screen.status if screen.live else screen.line
+
+    def heed(message: dict[str, Any]) -> None:
+        if message["method"] == "voice.progress":
+            show(_progress(message["params"]))
+
+    try:
+        model: protocol.SpeechModel = call("voice.install", {"name": name}, None, heed)
+    finally:
+        screen.clear()
+    return model
+
+
+def _progress(progress: protocol.Progress) -> str:
     size, whole = progress.get("bytes"), progress.get("total")
     done = ""
-    if isinstance(size, (int, float)):
-        done = f" {size / 1e6:.0f}"
-        done += f" of {whole / 1e6:.0f} MB" if isinstance(whole, (int, float)) else " MB"
-    return f"{text.fold(progress.get('message') or progress.get('phase'))}{done}"
+    if size is not None:
+        done = (
+            f" {size / 1e6:.0f} MB"
+            if whole is None
+            else f" {size / 1e6:.0f} of {whole / 1e6:.0f} MB"
+        )
+    return f"{text.fold(progress['message'] or progress['phase'])}{done}"
 
 
 def vocabulary(session: str | None, cwd: str | None, json: bool) -> int:
     """``podium voice vocabulary``."""
-    request: Json = {"session_id": session} if session else {}
+    request: dict[str, object] = {"session_id": session} if session else {}
     if cwd is not None or not session:
         request["working_directory"] = os.path.abspath(cwd or os.getcwd())
     answer: protocol.Terms = call("voice.vocabulary", request)
     if json:
-        text.emit_json(answer)
-        return OK
+        return text.emit_json(answer)
     terms = answer.get("terms") or []
     if not terms:
         text.say("No terms: there is nothing here to name.")

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import select
 import sys
-from typing import Any
+from typing import TYPE_CHECKING
 
 from podium import text
 from podium.errors import ALREADY_ENDED, INVALID_PARAMETER, Refusal
@@ -19,7 +19,9 @@ from podium.render.table_entry import TableEntry, described
 from podium.rpc.connection import Connection
 from podium.rpc.conversation_state import ends_turn
 
-Json = dict[str, Any]
+if TYPE_CHECKING:
+    from podium import protocol
+    from podium.render.question import Asked
 
 
 class Asker:
@@ -27,7 +29,7 @@ class Asker:
 
     def __init__(self, screen: Screen) -> None:
         self._screen = screen
-        self._open: list[Json] = []
+        self._open: list[protocol.Question] = []
         self._table: TableEntry | None = None
         self._typed = b""
         self._ended = False
@@ -41,9 +43,9 @@ class Asker:
         """Return the descriptor of the terminal's input."""
         return sys.stdin.fileno()
 
-    def event(self, connection: Connection, event: Json) -> None:
+    def event(self, connection: Connection, event: protocol.Event) -> None:
         """Take note of questions that open and close."""
-        question_id = (event.get("data") or {}).get("question_id")
+        question_id = event["data"].get("question_id")
         if event.get("type") == "question.opened":
             # The daemon's list says what is still open: a replayed event may be long answered.
             for question in connection.call("questions.list"):
@@ -60,11 +62,11 @@ class Asker:
             if self._open:
                 self._answer(connection, line.strip())
 
-    def _takes(self, question: Json) -> bool:
+    def _takes(self, question: protocol.Question) -> bool:
         """Return whether this question is asked here."""
         return True
 
-    def waits(self, run: Json) -> None:
+    def waits(self, run: protocol.Run) -> None:
         """Questions alone are asked here, and they were shown when they were opened."""
 
     def _lines(self) -> list[str]:
@@ -151,7 +153,7 @@ class Asker:
 class TurnAsker(Asker):
     """The questions within a turn; one that ends it is answered some other time."""
 
-    def _takes(self, question: Json) -> bool:
+    def _takes(self, question: protocol.Question) -> bool:
         return not ends_turn(question)
 
 
@@ -159,7 +161,7 @@ LEAVE = {"y": "allow", "yes": "allow", "n": "deny", "no": "deny"}
 """Replies that a person types to a permission request, and the choices that they name."""
 
 
-def chosen(question: Json, words: str) -> str:
+def chosen(question: Asked, words: str) -> str:
     """Convert a person's words to an answer.
 
     That is a choice by number, id, label or a clear beginning, several where the question takes
@@ -178,7 +180,7 @@ def chosen(question: Json, words: str) -> str:
     return _beginning(choices, words) or words
 
 
-def beyond(question: Json, words: str) -> str:
+def beyond(question: Asked, words: str) -> str:
     """Return the complaint about a number that is none of the choices; empty if all is well.
 
     Such a number is not meant as an answer.

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import select
-from typing import Any
+from typing import TYPE_CHECKING
 
 from podium import text
 from podium.dialog.ask import Asker
@@ -19,7 +19,8 @@ from podium.rpc.connection import Connection
 from podium.rpc.conversation_state import say_command, waits_for_words
 from podium.rpc.follow import certain
 
-Json = dict[str, Any]
+if TYPE_CHECKING:
+    from podium import protocol
 
 PROMPT, MORE = "you> ", "...> "
 
@@ -33,7 +34,7 @@ class ConversationAsker(Asker):
     def __init__(self, screen: Screen) -> None:
         super().__init__(screen)
         self.said: list[str] = []
-        self._wanted: Json = {}
+        self._wanted: protocol.Run | None = None
         self._message: list[str] = []
 
     @property
@@ -41,13 +42,13 @@ class ConversationAsker(Asker):
         """Return whether an answer or a message is wanted, and a person can still type."""
         return super().waiting or (bool(self._wanted) and not self._ended)
 
-    def event(self, connection: Connection, event: Json) -> None:
+    def event(self, connection: Connection, event: protocol.Event) -> None:
         """Take note of questions, and of messages that another client sent first."""
         if event.get("seq") is not None:
-            self._wanted = {}
+            self._wanted = None
         super().event(connection, event)
 
-    def waits(self, run: Json) -> None:
+    def waits(self, run: protocol.Run) -> None:
         """Ask for a line where the run waits for words."""
         if not self._open and waits_for_words(run):
             self._wanted = run
@@ -81,16 +82,16 @@ class ConversationAsker(Asker):
             return self._invite_words()
         if leaves(words):
             raise KeyboardInterrupt  # as with Ctrl-C: the following ends, and nothing else
-        run = self._wanted
+        assert self._wanted is not None
         try:
-            told = say(run, words)
+            told = say(self._wanted, words)
         except Refusal as refusal:
             self._screen.line(f"  {refusal.sentence}")
             if refusal.code != ALREADY_ENDED:
                 self._invite_words()
         else:
             self.said.append(str(told.get("uuid")))
-            self._wanted = {}
+            self._wanted = None
         return None
 
     def _input_over(self) -> None:
@@ -101,12 +102,14 @@ class ConversationAsker(Asker):
         raise KeyboardInterrupt
 
 
-def say(run: Json, words: str) -> Json:
+def say(run: protocol.Run, words: str) -> protocol.Went:
     """Say something in a conversation, once and for all; returns where it went.
 
     Raises:
         Failure: it was refused, or the daemon did not come back.
     """
     asked = {"text": words, "session_id": run.get("session_id")}
-    answer: Json = certain("sessions.prompt", {**asked, "client_token": os.urandom(16).hex()})
+    answer: protocol.Went = certain(
+        "sessions.prompt", {**asked, "client_token": os.urandom(16).hex()}
+    )
     return answer

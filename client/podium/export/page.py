@@ -5,23 +5,82 @@ from __future__ import annotations
 import base64
 import hashlib
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from podium import __version__, text
-from podium.export.changes import changes
 from podium.export.markup import SIGNS, esc, number, tag
-from podium.export.rail import rail
 from podium.export.style import CSS
-from podium.export.timeline import Timeline
-from podium.export.tone import LEGEND, end_tone, tone
+from podium.export.timeline import Timeline, rail
+from podium.export.tone import LEGEND, end_tone, how_it_stands, tone
 from podium.export.visit import section
 from podium.render.history import RESTART, History
-from podium.render.run_words import advice, ended_as, spent
+from podium.render.run_words import (
+    advice,
+    counts,
+    ended_as,
+    named,
+    notes,
+    parts_of,
+    spent,
+    step_limit,
+)
 
 if TYPE_CHECKING:
-    from podium.protocol import WholeVisit
+    from podium import protocol
 
-Json = dict[str, Any]
+
+def changes(diff: protocol.Diff | str | None) -> str:
+    """Build the section; a ``diff`` in words says why there is none."""
+    if diff is None:
+        return ""
+    if isinstance(diff, str):
+        inside = tag("p", esc(f"Not known: {diff}"), class_="soft")
+        return tag("h2", "What it changed") + tag("div", inside, class_="card")
+    parts = [_commits(diff)]
+    parts += [tag("p", esc(line), class_="warn") for line in notes(diff)]
+    for part, heading in parts_of(diff):
+        if part["files"]:
+            parts.append(tag("h3", heading) + _files(part) + _patch(part))
+    inside = "".join(parts) or tag("p", "Nothing.", class_="soft")
+    return tag("h2", "What it changed") + tag("div", inside, class_="card changes")
+
+
+def _commits(diff: protocol.Diff) -> str:
+    items = [
+        tag("li", tag("code", esc(str(one.get("commit"))[:12])) + " " + esc(one.get("subject")))
+        for one in diff.get("commits") or []
+    ]
+    if diff.get("more_commits"):
+        items.append(tag("li", esc(f"and {diff['more_commits']} earlier"), class_="soft"))
+    return tag("ul", "".join(items), class_="commits", dir="auto") if items else ""
+
+
+def _files(part: protocol.DiffPart) -> str:
+    rows = []
+    for file in part["files"]:
+        added, deleted = counts(file)
+        cells = tag("td", tag("code", esc(named(file))), dir="auto")
+        cells += tag("td", esc(added), class_="good") + tag("td", esc(deleted), class_="bad")
+        rows.append(tag("tr", cells))
+    if part.get("more"):
+        more = esc(text.counted(int(part["more"]), "more file"))
+        rows.append(tag("tr", tag("td", more, colspan=3, class_="soft")))
+    return tag("table", "".join(rows), class_="files")
+
+
+def _patch(part: protocol.DiffPart) -> str:
+    patch = str(part.get("patch") or "")
+    if not patch:
+        return ""
+    lines = []
+    for line in patch.split("\n"):
+        kind = {"+": "good", "-": "bad", "@": "soft"}.get(line[:1])
+        said = esc(line)
+        lines.append(tag("span", said, class_=kind) if kind else said)
+    cut = tag("p", "The rest is cut: it is too long.", class_="warn") if part.get("cut") else ""
+    inside = tag("pre", "\n".join(lines), dir="ltr") + cut
+    return tag("details", tag("summary", "The patch") + inside, class_="patch")
+
 
 ALIKE = 0.1
 """The part of the whole time by which work may fall short of it and be no figure of its own."""
@@ -36,11 +95,14 @@ BARS = (
 )
 
 
-def page(run: Json, history: History, now: float, diff: Json | None = None) -> str:
+def page(
+    run: protocol.Run, history: History, now: float, diff: protocol.Diff | str | None = None
+) -> str:
     """Render the page of a run, written ``now`` (epoch seconds). ``diff`` is what it changed, as
-    ``runs.diff`` returns it."""
+    ``runs.diff`` returns it, or why that is not known."""
     until = history.until
-    label = str(history.start.get("label") or run.get("recipe") or "Prompt")
+    start = history.start
+    label = str((start and start["label"]) or run.get("recipe") or "Prompt")
     parts = [_head(run, history, label), _picture(run, history)]
     parts += [changes(diff), _way(run, history), _sums(history)]
     if history.steps:
@@ -50,8 +112,7 @@ def page(run: Json, history: History, now: float, diff: Json | None = None) -> s
     written = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(now))
     foot = f"Written {written} by Podium {__version__}. Times are {zone}; costs are US dollars."
     parts.append(tag("footer", esc(foot)))
-    title = f"{label}: {(run.get('exit') or {}).get('reason') or run.get('status')}"
-    return _document(title, tag("main", "".join(parts)))
+    return _document(f"{label}: {how_it_stands(run)}", tag("main", "".join(parts)))
 
 
 def _document(title: str, body: str) -> str:
@@ -68,28 +129,26 @@ def _document(title: str, body: str) -> str:
     )
 
 
-def _head(run: Json, history: History, label: str) -> str:
-    end = run.get("exit") or {}
-    kind = end_tone(run)
-    said = f"{SIGNS.get(str(end.get('class')), '…')} {end.get('message') or run.get('status')}"
+def _head(run: protocol.Run, history: History, label: str) -> str:
+    end = run.get("exit")
+    said = f"{SIGNS.get(end['class'], '…')} {end['message']}" if end else f"… {run['status']}"
     parts = [tag("h1", esc(label), dir="auto")]
     parts.append(tag("p", esc(said), class_="ended", dir="auto"))
     if end:
-        reason = f"{end.get('reason')} · {ended_as(end)}"
-        parts.append(tag("p", esc(reason), class_="soft"))
-    if end.get("detail"):
+        parts.append(tag("p", esc(f"{end['reason']} · {ended_as(end)}"), class_="soft"))
+    if end and end["detail"]:
         parts.append(tag("pre", esc(end["detail"]), dir="auto"))
     parts.append(tag("dl", "".join(_facts(run, history))))
     lines = "".join(tag("li", esc(line)) for line in advice(run, history))
     if lines:
         parts.append(tag("div", tag("b", "Next") + tag("ul", lines), class_="next"))
-    return tag("header", "".join(parts), class_=f"card {kind}")
+    return tag("header", "".join(parts), class_=f"card {end_tone(run)}")
 
 
-def _facts(run: Json, history: History) -> list[str]:
+def _facts(run: protocol.Run, history: History) -> list[str]:
     until = history.until
     began = text.epoch(run.get("started_at"))
-    most = (run.get("limits") or {}).get("max_total_steps")
+    most = step_limit(run)
     params = "\n".join(f"{name} = {value}" for name, value in (run.get("params") or {}).items())
     steps = history.steps
     big = [
@@ -118,7 +177,7 @@ def _facts(run: Json, history: History) -> list[str]:
     ]
 
 
-def _work(steps: list[WholeVisit], began: float | None, until: float) -> str:
+def _work(steps: list[protocol.WholeVisit], began: float | None, until: float) -> str:
     """Return how long the run worked; empty where that is nearly all of its time."""
     worked = sum(step["work_seconds"] for step in steps)
     nearly_all = began is not None and until - began - worked < max(1.0, worked * ALIKE)
@@ -136,7 +195,7 @@ def _fact(name: str, value: object, kind: str, width: str) -> str:
     return tag("div", tag("dt", esc(name)) + said, class_=width or None)
 
 
-def _picture(run: Json, history: History) -> str:
+def _picture(run: protocol.Run, history: History) -> str:
     drawn = Timeline(run, history).svg()
     if not drawn:
         return ""
@@ -154,7 +213,7 @@ def _swatch(kind: str, words: str) -> str:
     return tag("li", tag("svg", box, viewBox="0 0 16 12", aria_hidden="true") + esc(words))
 
 
-def _way(run: Json, history: History) -> str:
+def _way(run: protocol.Run, history: History) -> str:
     """Build the way through the machine, with a link to each visit."""
     if not history.steps:
         return ""
@@ -164,8 +223,7 @@ def _way(run: Json, history: History) -> str:
         named = tag("b", esc(step["step"])) + tag("span", esc((step["outcome"] or "…") + restart))
         link = tag("a", named, href=f"#visit-{step['number']}", dir="auto")
         items.append(tag("li", link, class_=tone(step, history.steps, run)))
-    reason = (run.get("exit") or {}).get("reason") or run.get("status")
-    last = tag("span", esc(reason), class_="pill last")
+    last = tag("span", esc(how_it_stands(run)), class_="pill last")
     items.append(tag("li", last, class_=end_tone(run)))
     way = tag("ol", "".join(items), class_="way")
     return tag("h2", "The way it went") + tag("div", way, class_="card")

@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import shlex
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from podium import text
 from podium.export.axis import Axis, Span, union, without
 from podium.export.markup import SIGNS, esc, number, tag
-from podium.export.tone import end_tone, tone
-from podium.render import history as of_run
+from podium.export.tone import end_tone, how_it_stands, tone
 from podium.render.history import RESTART, History
 from podium.render.narrate import PURPOSES
 from podium.render.question import heading
 from podium.render.run_words import answered, checks, spent
 
 if TYPE_CHECKING:
-    from podium.protocol import WholeVisit
-
-Json = dict[str, Any]
+    from podium import protocol
 
 WIDTH, LABELS, MARGIN = 1120.0, 176.0, 34.0
 TOP, LANE, BAR = 30.0, 40.0, 22.0
@@ -27,6 +24,9 @@ INSET = 5.0
 LEAST = 2.5
 """The narrowest bar that can be seen and pointed at."""
 LABEL_CELLS = 22
+
+RAIL_WIDTH, RAIL_HEIGHT, RAIL_LEAST = 1000.0, 10.0, 8.0
+"""The same for a narrow page, of whose rows each is a picture."""
 
 PATTERNS = (
     '<defs><pattern id="waiting" width="7" height="7" patternUnits="userSpaceOnUse" '
@@ -44,18 +44,12 @@ PATTERNS = (
 class Timeline:
     """One run's picture."""
 
-    def __init__(self, run: Json, history: History) -> None:
-        self._run, self._steps, until = run, history.steps, history.until
-        self._until = until
+    def __init__(self, run: protocol.Run, history: History) -> None:
+        self._run, self._steps, self._until = run, history.steps, history.until
         names = list(dict.fromkeys(step["step"] for step in self._steps))
         self._lanes = {name: TOP + LANE * place for place, name in enumerate(names)}
         self._bottom = TOP + LANE * len(names)
-        began = [text.epoch(run.get("started_at"))]
-        began += [self._span(step["began_at"], None)[0] for step in self._steps[:1]]
-        first = min((one for one in began if one is not None), default=until)
-        waits = union(span for step in self._steps for span in self._idle(step))
-        work = without(union(span for step in self._steps for span in self._work(step)), waits)
-        self._axis = Axis((first, max(first, until)), work, LABELS, WIDTH - MARGIN)
+        self._axis = _axis(run, history, LABELS, WIDTH - MARGIN)
 
     def svg(self) -> str:
         """Draw the picture; empty for a run that has not begun."""
@@ -70,18 +64,7 @@ class Timeline:
         )
 
     def _span(self, began: str, ended: str | None) -> Span:
-        first = text.epoch(began)
-        last = text.epoch(ended)
-        start = self._until if first is None else first
-        return start, max(start, self._until if last is None else last)
-
-    def _work(self, step: WholeVisit) -> list[Span]:
-        spans = [self._span(turn["began_at"], turn["ended_at"]) for turn in step["turns"]]
-        return spans + [self._span(one["began_at"], one["ended_at"]) for one in step["commands"]]
-
-    def _idle(self, step: WholeVisit) -> list[Span]:
-        spans = [self._span(one["opened_at"], one["closed_at"]) for one in step["questions"]]
-        return spans + [self._span(one["began_at"], one["ended_at"]) for one in step["stills"]]
+        return _span(began, ended, self._until)
 
     def _scale(self) -> list[str]:
         parts = []
@@ -118,7 +101,7 @@ class Timeline:
         parts = []
         for step, following in zip(self._steps, self._steps[1:], strict=False):
             x1 = self._axis.at(self._span(step["began_at"], step["ended_at"])[1])
-            taken = [self._span(following["began_at"], None), *self._idle(following)]
+            taken = [self._span(following["began_at"], None), *_idle(following, self._until)]
             x2 = self._axis.at(min(taken)[0])
             y1, y2 = (self._lanes[one["step"]] + LANE / 2 for one in (step, following))
             bend = max(LEAST, (x2 - x1) / 2)
@@ -127,7 +110,7 @@ class Timeline:
             parts.append(f'<path class="link" d="{path}"/>')
         return parts
 
-    def _visit(self, step: WholeVisit) -> str:
+    def _visit(self, step: protocol.WholeVisit) -> str:
         """Draw a visit: its whole duration, and in it the work and the waits."""
         kind = tone(step, self._steps, self._run)
         top = self._lanes[step["step"]] + (LANE - BAR) / 2
@@ -147,8 +130,7 @@ class Timeline:
             said = f"{how}: {said}"
             parts.append(self._bar(f"command {how}", span, top + INSET, BAR - 2 * INSET, said))
         for asked in step["questions"]:
-            question = of_run.question(asked)
-            said = f"{heading(question)}\n{answered(question, self._until)}"
+            said = f"{heading(asked['opened'])}\n{answered(asked, self._until)}"
             span = (asked["opened_at"], asked["closed_at"])
             parts.append(self._bar("waiting", span, top, BAR, said))
         for still in step["stills"]:
@@ -162,7 +144,7 @@ class Timeline:
             href=f"#visit-{step['number']}",
         )
 
-    def _said(self, step: WholeVisit) -> str:
+    def _said(self, step: protocol.WholeVisit) -> str:
         waited = spent(step["waited_seconds"])
         took = [f"work {text.duration(step['work_seconds'])}", waited and f"waited {waited}"]
         took += [text.money(step["cost_usd"]), checks(step) and f"checks: {checks(step)}"]
@@ -178,7 +160,7 @@ class Timeline:
         began, ended = (self._axis.at(one) for one in self._span(*times))
         return _rect(kind, began, top, max(LEAST, ended - began), height, said)
 
-    def _number(self, step: WholeVisit, top: float) -> str:
+    def _number(self, step: protocol.WholeVisit, top: float) -> str:
         """Draw the visit's number, in its longest stretch of work if there is room."""
         drawn = [(self._axis.at(a), self._axis.at(b)) for a, b in self._free(step)]
         began, ended = max(drawn, key=lambda one: one[1] - one[0], default=(0.0, 0.0))
@@ -187,10 +169,10 @@ class Timeline:
             return ""
         return _words(said, (began + ended) / 2, top + BAR / 2 + 4, "number", "middle")
 
-    def _free(self, step: WholeVisit) -> list[Span]:
+    def _free(self, step: protocol.WholeVisit) -> list[Span]:
         """Return the stretches of a visit's turns that nothing is drawn upon."""
         turns = [self._span(turn["began_at"], turn["ended_at"]) for turn in step["turns"]]
-        return without(union(turns), union(self._idle(step)))
+        return without(union(turns), union(_idle(step, self._until)))
 
     def _restarts(self) -> list[str]:
         parts = []
@@ -203,7 +185,8 @@ class Timeline:
     def _end(self) -> list[str]:
         place = self._axis.at(self._until)
         kind = end_tone(self._run)
-        sign = SIGNS.get(str((self._run.get("exit") or {}).get("class")), "…")
+        end = self._run.get("exit")
+        sign = SIGNS.get(end["class"], "…") if end else "…"
         flag = _words(sign, place + 6, TOP + 8, f"end {kind}", "start")
         return [self._line(f"end {kind}", place, TOP - 6, self._bottom), flag]
 
@@ -233,3 +216,79 @@ def _words(said: str, x: float, y: float, kind: str, anchor: str, whole: str = "
     title = tag("title", esc(whole)) if whole else ""
     place = {"x": number(x), "y": number(y), "text_anchor": anchor}
     return tag("text", title + esc(said), class_=kind, **place)
+
+
+def rail(run: protocol.Run, history: History) -> str:
+    """Build the timeline for a narrow page, a row a visit; empty for a run that has not begun."""
+    steps = history.steps
+    if not steps:
+        return ""
+    axis = _axis(run, history, 0.0, RAIL_WIDTH)
+    rows = [_row(step, steps, run, axis, history.until) for step in steps]
+    rows.append(
+        tag("li", tag("span", esc(how_it_stands(run)), class_="pill last"), class_=end_tone(run))
+    )
+    return tag("ol", "".join(rows), class_="rail")
+
+
+def _row(
+    step: protocol.WholeVisit,
+    steps: list[protocol.WholeVisit],
+    run: protocol.Run,
+    axis: Axis,
+    until: float,
+) -> str:
+    name = tag("b", esc(f"{step['number']}. {step['step']}"), dir="auto")
+    waited = spent(step["waited_seconds"])
+    took = [step["outcome"] or "…", text.duration(step["work_seconds"])]
+    took += [f"waited {waited}"] if waited else []
+    said = tag("small", esc(" · ".join(took)))
+    box = {
+        "viewBox": f"0 0 {number(RAIL_WIDTH)} {number(RAIL_HEIGHT)}",
+        "preserveAspectRatio": "none",
+    }
+    bars = [tag("rect", "", class_="ground", width=number(RAIL_WIDTH), height=number(RAIL_HEIGHT))]
+    kind = tone(step, steps, run)
+    bars += [_bar(axis, span, f"turn {kind}") for span in _work(step, until)]
+    bars += [_bar(axis, span, "wait-line") for span in _idle(step, until)]
+    drawn = tag("svg", "".join(bars), aria_hidden="true", **box)
+    link = tag("a", tag("span", name + said) + drawn, href=f"#visit-{step['number']}")
+    return tag("li", link, class_=kind)
+
+
+def _bar(axis: Axis, span: Span, kind: str) -> str:
+    began, ended = axis.at(span[0]), axis.at(span[1])
+    width = max(RAIL_LEAST, ended - began)
+    x = min(began, RAIL_WIDTH - width)
+    return tag(
+        "rect", "", class_=kind, x=number(x), width=number(width), height=number(RAIL_HEIGHT)
+    )
+
+
+def _axis(run: protocol.Run, history: History, left: float, right: float) -> Axis:
+    """Lay the time of a run on a line; what only waited is cut short."""
+    steps, until = history.steps, history.until
+    began = [
+        text.epoch(run.get("started_at")),
+        *(text.epoch(step["began_at"]) for step in steps[:1]),
+    ]
+    first = min((one for one in began if one is not None), default=until)
+    waits = union(span for step in steps for span in _idle(step, until))
+    work = without(union(span for step in steps for span in _work(step, until)), waits)
+    return Axis((first, max(first, until)), work, left, right)
+
+
+def _span(began: str, ended: str | None, until: float) -> Span:
+    first, last = text.epoch(began), text.epoch(ended)
+    start = until if first is None else first
+    return start, max(start, until if last is None else last)
+
+
+def _work(step: protocol.WholeVisit, until: float) -> list[Span]:
+    done = (*step["turns"], *step["commands"])
+    return [_span(one["began_at"], one["ended_at"], until) for one in done]
+
+
+def _idle(step: protocol.WholeVisit, until: float) -> list[Span]:
+    asked = [_span(one["opened_at"], one["closed_at"], until) for one in step["questions"]]
+    return asked + [_span(one["began_at"], one["ended_at"], until) for one in step["stills"]]

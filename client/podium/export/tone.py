@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from podium.render.history import RESTART, failed_checks
 
 if TYPE_CHECKING:
-    from podium.protocol import WholeVisit
+    from podium import protocol
 
 ENDS = {
     "completed": "done",
@@ -30,13 +30,19 @@ LEGEND = (
 )
 
 
-def end_tone(run: dict[str, Any]) -> str:
+def end_tone(run: protocol.Run) -> str:
     """Return the tone of a run's end by its class; ``open`` for a run that has none yet."""
     end = run.get("exit")
-    return ENDS.get(str(end.get("class")), "error") if end else "open"
+    return ENDS.get(end["class"], "error") if end else "open"
 
 
-def tone(step: WholeVisit, steps: list[WholeVisit], run: dict[str, Any]) -> str:
+def how_it_stands(run: protocol.Run) -> str:
+    """Return the reason of a run's end, else its status."""
+    end = run.get("exit")
+    return end["reason"] if end else run["status"]
+
+
+def tone(step: protocol.WholeVisit, steps: list[protocol.WholeVisit], run: protocol.Run) -> str:
     """Return the tone of a visit."""
     if step["exit"] is not None or (step is steps[-1] and step["ended_at"] and run.get("exit")):
         return end_tone(run)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from podium import text
 from podium.export.markdown import drawn
@@ -17,9 +17,7 @@ from podium.render.question import call_lines, heading
 from podium.render.run_words import answered, checks, spent
 
 if TYPE_CHECKING:
-    from podium.protocol import VisitCommand, VisitNote, VisitStill, VisitTurn, WholeVisit
-
-Json = dict[str, Any]
+    from podium import protocol
 
 SOURCES = {
     "structured": "structured output",
@@ -41,15 +39,16 @@ NOTES = {
 }
 
 
-def section(step: WholeVisit, steps: list[WholeVisit], run: Json, until: float) -> str:
+def section(
+    step: protocol.WholeVisit, steps: list[protocol.WholeVisit], run: protocol.Run, until: float
+) -> str:
     """Build a visit's section; its content stands in the order of time."""
     kind = tone(step, steps, run)
-    retries = (run.get("limits") or {}).get("max_retries")
+    limits = run.get("limits")
+    retries = limits["max_retries"] if limits else None
     happened = [(one["began_at"], _turn(one, retries)) for one in step["turns"]]
     happened += [(one["began_at"], _command(one)) for one in step["commands"]]
-    happened += [
-        (one["opened_at"], _question(history.question(one), until)) for one in step["questions"]
-    ]
+    happened += [(one["opened_at"], _question(one, until)) for one in step["questions"]]
     happened += [(one["began_at"], _still(one)) for one in step["stills"]]
     happened += [(one["at"], _note(one)) for one in step["notes"]]
     happened.sort(key=lambda one: text.epoch(one[0]) or 0.0)
@@ -57,7 +56,7 @@ def section(step: WholeVisit, steps: list[WholeVisit], run: Json, until: float) 
     return tag("section", inside, id=f"visit-{step['number']}", class_=f"card step {kind}")
 
 
-def _head(step: WholeVisit) -> str:
+def _head(step: protocol.WholeVisit) -> str:
     visit = tag("small", f"visit {step['visit']}")
     restarted = tag("small", f"after restart {step['restart']}") if step["restart"] else ""
     led = step["to"] or (f"exit {step['exit']}" if step["exit"] else "")
@@ -84,7 +83,7 @@ def _head(step: WholeVisit) -> str:
     return tag("h3", title) + meta + described
 
 
-def _turn(turn: VisitTurn, retries: int | None) -> str:
+def _turn(turn: protocol.VisitTurn, retries: int | None) -> str:
     parts = []
     if turn["purpose"] in PURPOSES:
         most = "" if retries is None else f" of {retries + 1}"
@@ -111,7 +110,7 @@ def _turn(turn: VisitTurn, retries: int | None) -> str:
     return "".join([*parts, tag("p", esc(took), class_="meta")])
 
 
-def _calls(turn: VisitTurn) -> str:
+def _calls(turn: protocol.VisitTurn) -> str:
     """List the tools that the agent called, a line each."""
     count = len(turn["calls"]) + turn["more_calls"]
     lines = [tag("li", tag("code", esc(history.call(one))), dir="auto") for one in turn["calls"]]
@@ -121,7 +120,7 @@ def _calls(turn: VisitTurn) -> str:
     return _folded(esc(text.counted(count, "tool call")), inside)
 
 
-def _command(command: VisitCommand) -> str:
+def _command(command: protocol.VisitCommand) -> str:
     ran = tag("code", esc(shlex.join(command["run"])))
     if command["passed"] is None:
         return tag("p", f"… {ran}")
@@ -134,23 +133,22 @@ def _command(command: VisitCommand) -> str:
     return _folded(said, _pre(command["tail"]), not command["passed"])
 
 
-def _question(question: Json, until: float) -> str:
-    given = question.get("input")
-    if question.get("kind") == "approval" and isinstance(given, dict):
-        about = "\n".join(call_lines(given))
-    else:
-        about = str(question.get("detail") or "")
-    asked = tag("p", tag("b", esc(heading(question))), dir="auto")
-    became = tag("p", esc(answered(question, until)), dir="auto")
-    return tag("div", asked + (_pre(about) if about else "") + became, class_="asked")
+def _question(asked: protocol.VisitQuestion, until: float) -> str:
+    question = asked["opened"]
+    about = question["detail"]
+    if question["kind"] == "approval" and question["input"] is not None:
+        about = "\n".join(call_lines(question["input"]))
+    said = tag("p", tag("b", esc(heading(question))), dir="auto")
+    became = tag("p", esc(answered(asked, until)), dir="auto")
+    return tag("div", said + (_pre(about) if about else "") + became, class_="asked")
 
 
-def _still(still: VisitStill) -> str:
+def _still(still: protocol.VisitStill) -> str:
     why = f"until {still['why']}" if still["kind"] == "parked" else still["why"]
     return tag("p", esc(f"{still['kind'].capitalize()}: {why}"), class_="meta")
 
 
-def _note(note: VisitNote) -> str:
+def _note(note: protocol.VisitNote) -> str:
     said = tag("b", esc(NOTES.get(kind := history.kind(note), kind)))
     return tag("p", f"{said}: {esc(history.words(note))}", dir="auto")
 

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from podium import text
-
-Json = dict[str, Any]
 
 RESULT_LINES = 4
 """Shown of what a tool gives back at once."""
@@ -25,9 +21,8 @@ class Activity:
         self._doing = ""
         self._told = ""
 
-    def output(self, data: Json) -> None:
+    def output(self, kind: str, delta: str) -> None:
         """Take note of what the agent says or does."""
-        kind, delta = data.get("kind"), str(data.get("delta") or "")
         if kind == "text":
             self._doing = ""
         elif kind == "thinking":

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import sys
 import time
-from typing import Any
+from typing import TYPE_CHECKING
 
 from podium import text
 from podium.render import conversation_words
 from podium.render.activity import NOTICE_CELLS, Activity, brief
-from podium.render.narrate import PURPOSES, end_line, parked_line
+from podium.render.narrate import PURPOSES
 from podium.render.question import SHOWN_LINES, answer_command, heading, listed
+from podium.render.run_words import end_line, parked_line
 from podium.render.screen import Screen
 from podium.render.streamed import Words
 from podium.rpc.conversation_state import Carried, ends_turn, say_command, waits_for_words
 
-Json = dict[str, Any]
+if TYPE_CHECKING:
+    from podium import protocol
 
 TAKEN_UP = ("again", "go-on", "interrupted", "prompt")
 """Purposes of a turn that goes on with the one before it, which came to no end of its own."""
@@ -30,7 +32,9 @@ class AnswerView:
     its order, above a live line.
     """
 
-    def __init__(self, started: Json, said: str, interactive: bool, screen: Screen) -> None:
+    def __init__(
+        self, started: protocol.Went | protocol.Turn, said: str, interactive: bool, screen: Screen
+    ) -> None:
         self._turn = started.get("turn_id")
         self._session = started.get("session_id")
         self._over = False
@@ -38,16 +42,16 @@ class AnswerView:
         self._interactive = interactive
         self._words = Words()
         self._activity = Activity()
-        self._unhinted: dict[str, Json] = {}
+        self._unhinted: dict[str, protocol.QuestionOpenedData] = {}
         self._screen = screen
         self._style = text.Style(sys.stderr)
         self._aside_here = screen.draws and self._style.terminal
         self._began = time.monotonic()
         self._cost = 0.0
 
-    def event(self, event: Json) -> None:
+    def event(self, event: protocol.Event) -> None:
         """Show an event that belongs to this turn."""
-        data, kind = event.get("data") or {}, event.get("type")
+        data, kind = event["data"], event.get("type")
         if kind == "run.started" and data.get("text") != self._said:
             self._aside(f"handed to the running turn of run {event.get('run_id')}")
         elif kind == "question.opened" and not self._interactive:
@@ -55,7 +59,7 @@ class AnswerView:
         elif kind == "question.closed":
             self._unhinted.pop(str(data.get("question_id")), None)
         elif kind == "run.ended":
-            self._ended(data.get("run") or {})
+            self._ended(data.get("run"))
         elif kind == "run.parked":
             self._aside(parked_line(data))
         elif kind == "turn.intended" and self._over and data.get("purpose") in TAKEN_UP:
@@ -78,7 +82,7 @@ class AnswerView:
             took = text.duration(int(time.monotonic() - self._began))
             self._screen.status(self._activity.line(took, self._cost, "", self._screen.tail))
 
-    def waits(self, run: Json) -> None:
+    def waits(self, run: protocol.Run) -> None:
         """Do nothing: one turn waits only for answers."""
 
     def finish(self) -> None:
@@ -87,17 +91,17 @@ class AnswerView:
         self._screen.not_reported()
         self._screen.fresh_line()
 
-    def _take_up(self, intended: Json) -> None:
+    def _take_up(self, intended: protocol.TurnIntendedData) -> None:
         """Go on with the turn that takes up the last one; its words begin a line."""
         self.finish()
         self._turn, self._over = intended.get("turn_id"), False
         if told := PURPOSES.get(str(intended.get("purpose"))):
             self._aside(told)
 
-    def _output(self, data: Json) -> None:
+    def _output(self, data: protocol.TurnOutput) -> None:
         if not self._words.is_new(data):
             return
-        self._activity.output(data)
+        self._activity.output(data["kind"], data["delta"])
         if data.get("kind") == "text":
             self._answer(self._words.add(data))
         elif data.get("kind") == "status" and not conversation_words.is_told(data):
@@ -105,7 +109,7 @@ class AnswerView:
         elif data.get("kind") == "tool" and not conversation_words.is_told(data):
             self._aside(f"⚙ {brief(data.get('delta'), self._screen.columns, margin=2)}")
 
-    def _rest(self, data: Json) -> None:
+    def _rest(self, data: protocol.TurnEndedData) -> None:
         missing, late = self._words.missing(data)
         if late:
             self.finish()
@@ -113,7 +117,7 @@ class AnswerView:
         self._activity.over()
         self._cost += data.get("cost_usd") or 0.0
 
-    def _asked(self, question: Json) -> None:
+    def _asked(self, question: protocol.QuestionOpenedData) -> None:
         self._aside(f"? {heading(question)}")
         for line in listed(question, SHOWN_LINES):
             self._tell(self._style("dim", f"    {line}"))
@@ -134,12 +138,12 @@ class AnswerView:
         else:
             text.tell(line)
 
-    def _ended(self, run: Json) -> None:
+    def _ended(self, run: protocol.Run | None) -> None:
         self.finish()
-        ended = run.get("exit") or {}
-        if ended.get("class") != "completed":
+        ended = run and run["exit"]
+        if run and ended and ended["class"] != "completed":
             self._tell(end_line(run, self._style))
-            if detail := text.clean(ended.get("detail") or "").strip("\n"):
+            if detail := text.clean(ended["detail"] or "").strip("\n"):
                 self._tell(detail)
         elif self._style.terminal and self._session:
             self._aside(f"go on with: podium prompt --session {self._session} TEXT")
@@ -152,13 +156,15 @@ class ConversationAnswerView(AnswerView):
     the message are passed over.
     """
 
-    def __init__(self, started: Json, said: str, interactive: bool, screen: Screen) -> None:
+    def __init__(
+        self, started: protocol.Went | protocol.Turn, said: str, interactive: bool, screen: Screen
+    ) -> None:
         super().__init__(started, said, interactive, screen)
         self._carried = Carried(started)
 
-    def event(self, event: Json) -> None:
+    def event(self, event: protocol.Event) -> None:
         """Show an event that belongs to this turn or those after it."""
-        data, kind = event.get("data") or {}, event.get("type")
+        data, kind = event["data"], event.get("type")
         turn = data.get("turn_id")
         self._carried.event(event)
         if not self._carried.begun:
@@ -177,7 +183,7 @@ class ConversationAnswerView(AnswerView):
             self._asked(data)
         super().event(event)
 
-    def waits(self, run: Json) -> None:
+    def waits(self, run: protocol.Run) -> None:
         """Say how to go on: the answer to a question, or the next message."""
         if not self._carried.answered:
             return

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from podium import text
 
-Json = dict[str, Any]
+if TYPE_CHECKING:
+    from podium import protocol
 Told = tuple[str, str]
 """Words and their colour."""
 
@@ -20,13 +21,13 @@ GONE = (
 TOOLS = ("ask", "save", "transition", "notify", "report_outcome")
 
 
-def is_told(output: Json) -> bool:
+def is_told(output: protocol.TurnOutput) -> bool:
     """Return whether a ``turn.output`` calls one of Podium's tools: ``tool.used`` reports it."""
     name = str(output.get("delta")).partition(" ")[0].rstrip(":").removeprefix("mcp__podium__")
     return output.get("kind") == "tool" and name in TOOLS
 
 
-def tool_used(data: Json) -> Told | None:
+def tool_used(data: protocol.ToolUsedData | protocol.ToolPlayed) -> Told | None:
     """Describe a call of one of Podium's own tools; ``None`` where something else reports it."""
     tool, args = str(data.get("tool")), data.get("args") or {}
     if not data.get("success"):
@@ -43,14 +44,14 @@ def tool_used(data: Json) -> Told | None:
     return None  # a question follows, and says it all
 
 
-def message(data: Json) -> Told:
+def message(data: protocol.MessageReceivedData) -> Told:
     """Describe a person's message from elsewhere."""
     who = str(data.get("by") or "person")
     by = "" if who in ("person", "local") else f" (by {text.fold(who)})"
     return f"you{by}: {text.fold(data.get('text'), BRIEF)}", "dim"
 
 
-def hook_ended(data: Json) -> Told | None:
+def hook_ended(data: protocol.HookEndedData) -> Told | None:
     """Describe a hook at the end of a turn; ``None`` if it neither refused nor failed."""
     command = text.fold(" ".join(str(word) for word in data.get("run") or []), BRIEF)
     reason = f": {_brief(data['reason'])}" if data.get("reason") else ""
@@ -61,7 +62,7 @@ def hook_ended(data: Json) -> Told | None:
     return None
 
 
-def stalled(data: Json) -> Told:
+def stalled(data: protocol.ProgressStalledData) -> Told:
     """Describe a visit that made no progress."""
     step = text.fold(data.get("step"))
     return (
@@ -82,7 +83,7 @@ def shown(value: object) -> str:
     return said
 
 
-def context(ctx: Json) -> list[tuple[str, str]]:
+def context(ctx: dict[str, Any]) -> list[tuple[str, str]]:
     """List the context as rows: its keys, and what they hold; ``-`` where that is nothing."""
     return [
         (text.fold(key), "-" if value in ("", [], {}, None) else text.fold(shown(value)))
@@ -90,7 +91,7 @@ def context(ctx: Json) -> list[tuple[str, str]]:
     ]
 
 
-def _what(tool: str, args: Json) -> str:
+def _what(tool: str, args: dict[str, Any]) -> str:
     named = args.get("key") or args.get("to") or args.get("outcome")
     return f"{tool} {named}" if isinstance(named, str) else tool
 

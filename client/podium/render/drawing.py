@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from podium import protocol
 
 
-Json = dict[str, Any]
-
 WIDEST = 84
 NARROWEST = 20
 
@@ -50,7 +48,7 @@ def ways_of(recipe: protocol.KnownRecipe, name: str) -> list[Any]:
     told = (recipe.get("ways") or {}).get(name)
     if told is not None:
         return list(told)
-    edges: Json = recipe["steps"][name].get("on") or {}
+    edges = recipe["steps"][name].get("on") or {}
     return [{"outcome": outcome, **edge} for outcome, edge in edges.items()]
 
 
@@ -95,10 +93,10 @@ def _bounds(recipe: protocol.KnownRecipe) -> list[str]:
     ]
     if limits.get("max_cost_usd") is not None:
         said.append(text.money(limits["max_cost_usd"]))
-    steps = recipe.get("steps") or {}
     retries = limits.get("max_retries")
     if retries is not None:
         said.append("1 retry of a reply" if retries == 1 else f"{retries} retries of a reply")
+    steps = recipe.get("steps") or {}
     if any(way.get("to") == "@restart" for name in steps for way in ways_of(recipe, name)):
         said.append(amount(limits.get("max_restarts") or 0, "restart"))
     lines = [f"At most: {', '.join(said)}"] if said else []
@@ -167,9 +165,9 @@ def _hook(hook: protocol.Hook) -> str:
 
 def _ways(
     name: str,
-    ways: list[Json],
+    ways: list[protocol.Way],
     steps: list[str],
-    needed: Json,
+    needed: Mapping[str, list[str]],
     style: text.Style,
     width: int,
 ) -> list[str]:
@@ -189,7 +187,7 @@ def _ways(
     return lines
 
 
-def _target(name: str, way: Json, steps: list[str], style: text.Style) -> str:
+def _target(name: str, way: protocol.Way, steps: list[str], style: text.Style) -> str:
     to = way.get("to")
     if to == "@restart":
         return style("cyan", "⟲ begins again (@restart)")

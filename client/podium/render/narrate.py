@@ -6,19 +6,30 @@ import shlex
 import sys
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from podium import text
 from podium.render import conversation_words
 from podium.render.activity import NOTICE_CELLS, Activity, brief, result_lines
-from podium.render.beginnings import again_command, again_label, first_line, first_note
-from podium.render.diff_words import end_notes
 from podium.render.question import SHOWN_LINES, answer_command, answer_words, heading, listed
+from podium.render.run_words import (
+    ANSWERED_BY,
+    PAUSES,
+    again_command,
+    again_label,
+    closed_words,
+    end_line,
+    end_notes,
+    first_line,
+    first_note,
+    parked_line,
+)
 from podium.render.screen import Screen
 from podium.render.streamed import Words
 from podium.rpc.conversation_state import attach_command, say_command, waits_for_words
 
-Json = dict[str, Any]
+if TYPE_CHECKING:
+    from podium import protocol
 
 TAIL_LINES = 10
 
@@ -31,20 +42,6 @@ PURPOSES = {
 
 NO_OUTCOME = ("outcome.invalid", "turn.intended", "step.entered", "run.ended")
 """After these nothing that was kept back as a reply's outcome can be that."""
-
-PAUSES = "will pause at the end of its turn, command or check"
-
-CLOSED_AS = {"expired": "closed, for its run has ended", "superseded": "withdrawn"}
-"""End of a question without an answer, in words, by the daemon's word for it."""
-ANSWERED_BY = {"None": "", "local": " on this machine", "always": " by an earlier 'always'"}
-
-
-def mark(run: Json) -> tuple[str, str]:
-    """Return the sign of a run's end and its colour: green for completed only, red for errors."""
-    ended = run.get("exit") or {}
-    if ended.get("class") == "completed":
-        return "✓", "green"
-    return ("✗", "red") if ended.get("category") == "error" else ("⚠", "yellow")
 
 
 class Narrator:
@@ -70,16 +67,16 @@ class Narrator:
         self._queued = queued
         self._words = Words()
         self._activity = Activity()
-        self._detail: Any = None
-        self._start: Json = {}
-        self._unhinted: dict[str, Json] = {}
+        self._detail: str | None = None
+        self._start: protocol.RunStartedData | None = None
+        self._unhinted: dict[str, protocol.QuestionOpenedData] = {}
         self._answered: object = None
         self._heard: object = None
         self._cost = 0.0
         self._started: float | None = None
         self._step_began: float | None = None
         self._where = ""
-        self._tellers: dict[str, Callable[[Json], None]] = {
+        self._tellers: dict[str, Callable[[Any], None]] = {
             "run.started": self._run_started,
             "step.entered": self._step_entered,
             "turn.intended": self._turn_intended,
@@ -111,14 +108,14 @@ class Narrator:
         }
         self._at: float | None = None
 
-    def event(self, event: Json) -> None:
+    def event(self, event: protocol.Event) -> None:
         """Show one event. A kind this client does not know is passed over."""
         self._at = text.epoch(event.get("at"))
         teller = self._tellers.get(str(event.get("type")))
         if event.get("type") in NO_OUTCOME:
             self._screen.not_reported()
         if teller is not None:
-            teller(event.get("data") or {})
+            teller(event["data"])
 
     def tick(self) -> None:
         """Show how to answer what is open, how long it has been going on and what it has cost."""
@@ -132,7 +129,7 @@ class Narrator:
                 self._activity.line(elapsed, self._cost, self._where, self._screen.tail)
             )
 
-    def waits(self, run: Json) -> None:
+    def waits(self, run: protocol.Run) -> None:
         """Show how to go on with a conversation, where no person is asked for words here."""
         if waits_for_words(run) and not self._interactive:
             self._note(f"  it waits for your words: {say_command(run)}", "yellow")
@@ -164,7 +161,7 @@ class Narrator:
         for line in lines:
             self._screen.line("    " + self._style(colour, line))
 
-    def _run_started(self, data: Json) -> None:
+    def _run_started(self, data: protocol.RunStartedData) -> None:
         self._started = self._at
         self._start = data
         self._screen.line(self._style("bold", first_line(data)))
@@ -172,8 +169,9 @@ class Narrator:
         if self._queued:
             self._note("queued until another agent is done")
 
-    def _step_entered(self, data: Json) -> None:
-        most = self._limit("max_total_steps")
+    def _step_entered(self, data: protocol.StepEnteredData) -> None:
+        limits = self._limits
+        most = limits and limits["max_total_steps"]
         count = f"step {data.get('step_count')}" + (f" of {most}" if most else "")
         step = text.fold(data.get("step"))
         visit = data.get("visit")
@@ -182,14 +180,15 @@ class Narrator:
         self._screen.line()
         self._screen.line(f"{title}  {self._style('dim', f'visit {visit} · {count}')}")
 
-    def _limit(self, name: str) -> Any:
-        return (self._start.get("limits") or {}).get(name)
+    @property
+    def _limits(self) -> protocol.Limits | None:
+        return self._start.get("limits") if self._start else None
 
     def _reply(self, attempt: object) -> str:
-        retries = self._limit("max_retries")
-        return f"reply {attempt}" + ("" if retries is None else f" of {retries + 1}")
+        limits = self._limits
+        return f"reply {attempt}" + (f" of {limits['max_retries'] + 1}" if limits else "")
 
-    def _turn_intended(self, data: Json) -> None:
+    def _turn_intended(self, data: protocol.TurnIntendedData) -> None:
         purpose = str(data.get("purpose"))
         if purpose in PURPOSES:
             reply = f" ({self._reply(data.get('attempt'))})" if purpose == "retry" else ""
@@ -197,26 +196,26 @@ class Narrator:
         if data.get("anew"):
             self._note(conversation_words.GONE, "yellow")
 
-    def _tool_used(self, data: Json) -> None:
+    def _tool_used(self, data: protocol.ToolUsedData) -> None:
         self._brief_of(conversation_words.tool_used(data))
         # The tool's message to the agent comes as output, too.
         self._activity.tells(str(data.get("message") or ""))
 
-    def _message_received(self, data: Json) -> None:
+    def _message_received(self, data: protocol.MessageReceivedData) -> None:
         # An answer was shown as that of its question.
         if data.get("uuid") not in (*self._said, self._answered):
             self._note_beside(*conversation_words.message(data))
             self._heard = data.get("uuid")
 
-    def _steer_intended(self, data: Json) -> None:
+    def _steer_intended(self, data: protocol.SteerIntendedData) -> None:
         if self._heard is None or data.get("uuid") != self._heard:
             self._note_beside(f"↪ told the agent: {self._brief(data.get('text'))}")
 
-    def _turn_output(self, data: Json) -> None:
+    def _turn_output(self, data: protocol.TurnOutput) -> None:
         kind = data.get("kind")
         if not self._words.is_new(data) or conversation_words.is_told(data):
             return
-        self._activity.output(data)
+        self._activity.output(data["kind"], data["delta"])
         if kind == "text":
             self._stream(self._words.add(data))
         elif kind == "tool":
@@ -236,23 +235,22 @@ class Narrator:
         lines = [margin + first, *(f"  {line}" if line else "" for line in rest)]
         return self._screen.write("\n".join(lines))
 
-    def _reply_received(self, data: Json) -> None:
+    def _reply_received(self, data: protocol.ReplyReceivedData) -> None:
         self._stream(self._words.reply(data))
         if data.get("fault"):
             self._note(f"! reply {data.get('number')} cannot be read: {data['fault']}", "yellow")
 
-    def _action_ended(self, data: Json) -> None:
-        result = data.get("result") or {}
-        if result.get("action") in conversation_words.TOOLS:
+    def _action_ended(self, data: protocol.ActionEndedData) -> None:
+        result = data["result"]
+        action, message = result["action"], result["message"]
+        if action in conversation_words.TOOLS:
             return  # ``tool.used`` shows it
-        sign, colour = ("✓", "green") if result.get("success") else ("✗", "red")
-        said = f"{result.get('action')}: {result.get('message')}"
-        self._note(f"{sign} {self._brief(said)}", colour)
-        message = str(result.get("message") or "")
+        sign, colour = ("✓", "green") if result["success"] else ("✗", "red")
+        self._note(f"{sign} {self._brief(f'{action}: {message}')}", colour)
         # The native agent shows the same words to a client that watches the turn.
-        self._activity.tells(message if result.get("success") else f"failed: {message}")
+        self._activity.tells(message if result["success"] else f"failed: {message}")
 
-    def _effect_ended(self, data: Json) -> None:
+    def _effect_ended(self, data: protocol.EffectEndedData) -> None:
         if data.get("effect") != "commit":
             return
         if data.get("commit"):
@@ -261,38 +259,37 @@ class Narrator:
             self._note(f"nothing committed ({data.get('state')})", "yellow")
             self._block(data.get("detail") or "")
 
-    def _turn_ended(self, data: Json) -> None:
+    def _turn_ended(self, data: protocol.TurnEndedData) -> None:
         missing, late = self._words.missing(data)
         if late:
             self._note("… said before:")
         self._stream(missing)
         self._activity.over()
         self._cost += data.get("cost_usd") or 0.0
-        ended = (data.get("report") or {}).get("kind", "done")
-        how = "" if ended == "done" else f" · {str(ended).replace('_', ' ')}"
+        report = data["report"]
+        how = "" if report["kind"] == "done" else f" · {report['kind'].replace('_', ' ')}"
         spent = text.money(data.get("cost_usd"))
         self._note(f"turn: {text.duration(data.get('seconds'))} · {spent}{how}")
-        detail = (data.get("report") or {}).get("detail")
-        if how and detail:
-            self._block(detail)
-            self._detail = detail
+        if how and report["detail"]:
+            self._block(report["detail"])
+            self._detail = report["detail"]
 
-    def _command_intended(self, data: Json) -> None:
+    def _command_intended(self, data: protocol.CommandIntendedData) -> None:
         command = shlex.join(str(word) for word in data.get("run") or [])
-        self._activity.output({"kind": "tool", "delta": command})
+        self._activity.output("tool", command)
 
-    def _outcome_parsed(self, data: Json) -> None:
+    def _outcome_parsed(self, data: protocol.OutcomeParsedData) -> None:
         self._screen.reported()
         described = data.get("description")
         more = f": {text.fold(described)}" if described else ""
         self._note(f"outcome {text.fold(data.get('outcome'))}{more}", "cyan")
 
-    def _outcome_invalid(self, data: Json) -> None:
+    def _outcome_invalid(self, data: protocol.OutcomeInvalidData) -> None:
         reply = self._reply(data.get("attempt"))
         wrong = "" if data.get("error") == "not-so" else "no usable outcome "
         self._note(f"! {wrong}({reply}): {data.get('message')}", "yellow")
 
-    def _check_ended(self, data: Json) -> None:
+    def _check_ended(self, data: protocol.CheckEndedData | protocol.CommandEndedData) -> None:
         self._activity.over()
         passed = bool(data.get("passed"))
         command = shlex.join(str(word) for word in data.get("run") or [])
@@ -304,18 +301,18 @@ class Narrator:
         if not passed:
             self._block(data.get("tail") or "")
 
-    def _question_opened(self, data: Json) -> None:
+    def _question_opened(self, data: protocol.QuestionOpenedData) -> None:
         if self._interactive:
             return
         first, *more = heading(data).split("\n")
         self._note(f"? {first}", "yellow")
         for line in [*more, *listed(data, SHOWN_LINES)]:
             self._screen.line("    " + self._style("dim", line))
-        if self._start.get("on_question") != "fail":
+        if not self._start or self._start["on_question"] != "fail":
             # It may be closed at once; the command that answers it is shown only after catching up.
             self._unhinted[str(data.get("question_id"))] = data
 
-    def _question_closed(self, data: Json) -> None:
+    def _question_closed(self, data: protocol.QuestionClosedData) -> None:
         self._unhinted.pop(str(data.get("question_id")), None)
         answer = data.get("answer")
         by = ANSWERED_BY.get(str(data.get("by")), f" by {data.get('by')}")
@@ -325,42 +322,40 @@ class Narrator:
         self._note(f"? {said}")
         self._answered = data.get("question_id")
 
-    def _limit_hit(self, data: Json) -> None:
-        count = data.get("count")
-        bound = f"{count:g}" if isinstance(count, (int, float)) else str(count)
-        self._note(f"⚠ limit {data.get('limit')} ({bound})", "yellow")
+    def _limit_hit(self, data: protocol.LimitHitData) -> None:
+        self._note(f"⚠ limit {data['limit']} ({data['count']:g})", "yellow")
 
-    def _edge_taken(self, data: Json) -> None:
+    def _edge_taken(self, data: protocol.EdgeTakenData) -> None:
         target = data.get("to") or f"exit {data.get('exit')}"
         took = ""
         if self._at is not None and self._step_began is not None:
             took = f" · {text.duration(max(0.0, self._at - self._step_began))}"
         self._note(f"{data.get('outcome')} → {target}{took} · {text.money(self._cost)} so far")
 
-    def _stop_intended(self, data: Json) -> None:
+    def _stop_intended(self, data: protocol.StopIntendedData) -> None:
         if data.get("how") == "pause":
             self._note_beside(f"⏸ {PAUSES}", "yellow")
 
-    def _run_paused(self, data: Json) -> None:
-        run_id = text.short(self._start.get("run_id"))
-        why = data.get("why", "requested")
-        self._note(f"⏸ paused ({why}); to go on: podium resume {run_id}", "yellow")
+    def _run_paused(self, data: protocol.RunPausedData) -> None:
+        run_id = text.short(self._start["run_id"]) if self._start else "RUN"
+        self._note(f"⏸ paused ({data['why']}); to go on: podium resume {run_id}", "yellow")
 
-    def _run_ended(self, data: Json) -> None:
-        run = data.get("run") or {}
+    def _run_ended(self, data: protocol.RunEndedData) -> None:
+        run, ended = data["run"], data["exit"]
         for undelivered in data.get("undelivered") or []:
             self._note(f"not delivered: {undelivered}", "yellow")
+        if run is None:
+            return
         for note in end_notes(run):
             self._note(note)
         self._screen.line()
         self._screen.line(end_line(run, self._style))
-        ended = run.get("exit") or {}
-        if ended.get("class") == "completed":
+        if ended["class"] == "completed":
             return
-        detail = text.clean(ended.get("detail") or "").strip()
+        detail = text.clean(ended["detail"] or "").strip()
         if detail and ended["detail"] != self._detail:
             self._block(detail)
-        again = self._again or again_command(self._start, run)
+        again = self._again or (again_command(self._start, run) if self._start else "")
         if again:
             self._screen.command(again_label(run), text.clean(again))
 
@@ -369,38 +364,3 @@ def _tell_beside(words: str) -> None:
     """Repeat on standard error, for the person, what would stand in a pipe or a file alone."""
     if text.is_terminal(sys.stderr) and not text.is_terminal(sys.stdout):
         text.tell(f"podium: {words}")
-
-
-def parked_line(parked: Json) -> str:
-    """Describe a run that waits for its agent's usage limit to be over."""
-    return f"⏸ usage limit: parked until {parked.get('until')}"
-
-
-def end_line(run: Json, style: text.Style) -> str:
-    """Build the last line about a run: sign, message, reason, and what it took."""
-    sign, colour = mark(run)
-    began, over = text.epoch(run.get("started_at")), text.epoch(run.get("ended_at"))
-    took = [text.money(run.get("cost_usd"))]
-    if began is not None and over is not None:
-        took.insert(0, text.duration(over - began))
-    if run.get("step_count"):
-        took.insert(0, text.counted(run["step_count"], "step"))
-    return f"{style(colour, f'{sign} {end_words(run)}')}  {style('dim', ' · '.join(took))}"
-
-
-def end_words(run: Json) -> str:
-    """Describe how a run ended, and why.
-
-    The daemon has one wording for recipes and plain prompts, and a person who has sent a prompt has
-    started no recipe.
-    """
-    ended = run.get("exit") or {}
-    said = text.fold(ended.get("message"))
-    if run.get("kind") == "prompt":
-        said = said.replace("Recipe ", "Turn ", 1)
-    return f"{said} ({text.fold(ended.get('reason'))})"
-
-
-def closed_words(question: Json) -> str:
-    """Describe what became of a question that has no answer."""
-    return text.fold(CLOSED_AS.get(str(question.get("closed")), question.get("closed")))

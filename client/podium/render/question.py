@@ -12,8 +12,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    Json = dict[str, Any]
+    from podium import protocol
 
+    Asked = protocol.Question | protocol.QuestionOpenedData
 LISTED_LINES = 12
 """Lines of one question in a list; ``podium answer ID`` shows more."""
 
@@ -27,7 +28,7 @@ _CHANGES = ("write_file", "patch")
 _CHANGED = {"path", "before", "after"}
 
 
-def choices_of(question: Json) -> list[tuple[str, str]]:
+def choices_of(question: Asked) -> list[tuple[str, str]]:
     """Return the choices of a question as (id, label)."""
     return [
         (str(choice.get("id", "")), str(choice.get("label") or ""))
@@ -35,12 +36,12 @@ def choices_of(question: Json) -> list[tuple[str, str]]:
     ]
 
 
-def answer_command(question: Json) -> str:
+def answer_command(question: Asked) -> str:
     """Build the command that answers a question."""
     return f"podium answer {text.short(question.get('question_id'))} {answers_of(question)}"
 
 
-def answers_of(question: Json) -> str:
+def answers_of(question: Asked) -> str:
     """Describe the answers that a question takes: ``yes|no``, ``a[,b]|TEXT``, ``JSON``."""
     import shlex
 
@@ -54,7 +55,7 @@ def answers_of(question: Json) -> str:
     return "|".join(values)
 
 
-def choice_lines(question: Json) -> list[str]:
+def choice_lines(question: Asked) -> list[str]:
     """List the choices as numbered lines: what to answer with, and what it means."""
     choices = choices_of(question)
     if question.get("kind") == "ask":
@@ -71,7 +72,7 @@ def choice_lines(question: Json) -> list[str]:
     return lines
 
 
-def listed(question: Json, most: int) -> list[str]:
+def listed(question: Asked, most: int) -> list[str]:
     """List ``body``, and what an agent's own question takes.
 
     That is the choices by the words that a command answers with, and the columns of a table.
@@ -92,7 +93,7 @@ def listed(question: Json, most: int) -> list[str]:
     return lines
 
 
-def _descriptions(question: Json) -> dict[str, str]:
+def _descriptions(question: Asked) -> dict[str, str]:
     """Return the choices that the question's detail describes, with its line about each."""
     if question.get("kind") != "ask":
         return {}
@@ -117,7 +118,7 @@ def answer_words(answer: object) -> str:
     return text.fold(", ".join(map(str, chosen)))
 
 
-def how(question: Json) -> str:
+def how(question: Asked) -> str:
     """Describe in a few words the answer that an agent's own question takes; empty for others."""
     if question.get("kind") != "ask":
         return ""
@@ -129,28 +130,28 @@ def how(question: Json) -> str:
     return f"{number}, or your own words" if question.get("free_text") else number
 
 
-def asked(question: Json) -> str:
+def asked(question: Asked) -> str:
     """Return the question's text, in a line or a few: ``May the agent use Bash?``."""
-    if _is_call(question):
+    if _call(question) is not None:
         # The text repeats the beginning of the call, which follows whole.
         return f"May the agent use {text.fold(question['tool'])}?"
     return text.clean(question.get("text"))
 
 
-def heading(question: Json) -> str:
+def heading(question: Asked) -> str:
     """Return the kind of the question, and its text: ``approval: May the agent use Bash?``."""
     return f"{text.fold(question.get('kind'))}: {asked(question)}"
 
 
-def body(question: Json, most: int = SHOWN_LINES) -> list[str]:
+def body(question: Asked, most: int = SHOWN_LINES) -> list[str]:
     """Describe the subject of the answer: at most ``most`` lines, and one that counts the rest.
 
     For an approval that is the whole call, for any other question its detail.
     """
     if diff := diff_of(question):
-        lines = [f"file: {text.fold(question['input']['path'])}", *_lines(diff)]
-    elif _is_call(question):
-        lines = call_lines(question["input"])
+        lines = [f"file: {text.fold((_call(question) or {}).get('path'))}", *_lines(diff)]
+    elif (call := _call(question)) is not None:
+        lines = call_lines(call)
     else:
         described = set(_descriptions(question).values())  # they stand at their choices
         lines = [one for one in _lines(question.get("detail")) if one not in described]
@@ -165,40 +166,32 @@ def body(question: Json, most: int = SHOWN_LINES) -> list[str]:
     return shown
 
 
-def _rest(question: Json, lines: int, most: int) -> str:
+def _rest(question: Asked, lines: int, most: int) -> str:
     how = "" if most < SHOWN_LINES else " --json"
     what = text.counted(lines, "more line") if lines else "more"
     identifier = text.short(question.get("question_id"))
     return f"… {what} not shown here: 'podium answer {identifier}{how}' shows all."
 
 
-def _is_call(question: Json) -> bool:
-    """Return whether permission is asked for one call of a tool.
-
-    An answer to the agent's question is none.
-    """
-    return (
-        question.get("kind") == "approval"
-        and bool(question.get("tool"))
-        and isinstance(question.get("input"), dict)
-    )
+def _call(question: Asked) -> dict[str, Any] | None:
+    """Return the call of a tool that permission is asked for; ``None`` for any other question."""
+    asks = question.get("kind") == "approval" and question.get("tool")
+    return question.get("input") if asks else None
 
 
-def diff_of(question: Json) -> str:
+def diff_of(question: Asked) -> str:
     """Return the change to a file that the native agent asks permission for; empty otherwise.
 
     The daemon itself has made it, from the file as it is and as it would be, whose digests are the
     call. It stands in the question's detail before these.
     """
-    if not _is_call(question) or question["tool"] not in _CHANGES:
+    call = _call(question)
+    if call is None or question["tool"] not in _CHANGES or call.keys() != _CHANGED:
         return ""
-    if question["input"].keys() != _CHANGED:
-        return ""
-    diff: str = str(question.get("detail") or "").rpartition("\n{\n")[0]
-    return diff.rstrip("\n")
+    return question["detail"].rpartition("\n{\n")[0].rstrip("\n")
 
 
-def call_lines(given: Json) -> list[str]:
+def call_lines(given: dict[str, Any]) -> list[str]:
     """List a tool's call: command, file, text taken out and put in, and every other parameter."""
     lines: list[str] = []
     rest = dict(given)

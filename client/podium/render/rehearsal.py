@@ -2,30 +2,31 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 from podium import text
 from podium.errors import ERROR, OK, stopped
 from podium.render import conversation_words
 
-Json = dict[str, Any]
+if TYPE_CHECKING:
+    from podium import protocol
 
 BRIEF = 100
 
 
-def exit_code(answer: Json) -> int:
+def exit_code(answer: protocol.StepPlay | protocol.PhasePlay) -> int:
     """0 where the replies lead out of the step, or a conversation waits for its person."""
     return OK if answer.get("outcome") or answer.get("waits") else ERROR
 
 
-def lines(answer: Json, style: text.Style, end: str) -> list[str]:
+def lines(answer: protocol.StepPlay | protocol.PhasePlay, style: text.Style, end: str) -> list[str]:
     """Format the answer of ``recipes.rehearse``; ``end`` is how the run ends with it, if any."""
-    of_reply = _phase if "waits" in answer else _step
-    told = [
-        line
-        for number, reply in enumerate(answer["replies"], 1)
-        for line in of_reply(number, reply, style)
-    ]
+    of_reply: Callable[[Any, text.Style], list[str]] = _phase if "waits" in answer else _step
+    told: list[str] = []
+    for number, reply in enumerate(answer["replies"], 1):
+        first, *more = of_reply(reply, style)
+        told += [f"reply {number}  {first}", *more]
     if answer.get("to"):
         told.append(f"→ {text.fold(answer['to'])}")
     elif answer.get("exit"):
@@ -37,20 +38,22 @@ def lines(answer: Json, style: text.Style, end: str) -> list[str]:
     return told
 
 
-def _step(number: int, reply: Json, style: text.Style) -> list[str]:
-    if reply.get("ok"):
-        about = f": {text.fold(reply['description'])}" if reply.get("description") else ""
-        source = f"{text.fold(reply.get('source'))}{', repaired' * bool(reply['repaired'])}"
-        said = style("green", f"✓ {text.fold(reply.get('outcome'))}") + f"{about} ({source})"
-    else:
-        why = stopped(text.fold(reply.get("message")))
-        said = style("red", f"✗ {text.fold(reply.get('error'))}") + f": {why}"
-    return [f"reply {number}  {said}"]
+def _step(reply: protocol.Accepted | protocol.Rejected, style: text.Style) -> list[str]:
+    if reply["ok"]:
+        return [style("green", f"✓ {text.fold(reply['outcome'])}") + read_from(reply)]
+    why = stopped(text.fold(reply["message"]))
+    return [style("red", f"✗ {text.fold(reply['error'])}") + f": {why}"]
 
 
-def _phase(number: int, reply: Json, style: text.Style) -> list[str]:
+def read_from(reading: protocol.Accepted) -> str:
+    """Describe an outcome that was read: ``: all of it (text, repaired)``."""
+    about = f": {text.fold(reading['description'])}" if reading["description"] else ""
+    return f"{about} ({text.fold(reading['source'])}{', repaired' * reading['repaired']})"
+
+
+def _phase(reply: protocol.PhaseReply, style: text.Style) -> list[str]:
     """Describe a turn of a conversation: the agent's prompt, its actions, and the values saved."""
-    told = [f"reply {number}  {style('dim', 'to: ' + text.fold(reply.get('prompt'), BRIEF))}"]
+    told = [style("dim", "to: " + text.fold(reply.get("prompt"), BRIEF))]
     if reply.get("fault"):
         told.append("  " + style("red", f"✗ cannot be read: {text.fold(reply['fault'])}"))
     if said := text.fold(reply.get("text") or "", BRIEF):

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from podium.nearest import common
 
-Json = dict[str, Any]
+if TYPE_CHECKING:
+    from podium import protocol
 
 
 UNKNOWN = "\0"
@@ -48,17 +49,17 @@ class Words:
         self._holed: set[str] = set()
         self._message = self._part = ""
 
-    def is_new(self, data: Json) -> bool:
+    def is_new(self, data: protocol.TurnOutput) -> bool:
         """Take a ``turn.output`` that is no text; return false for one that came before."""
         if data.get("kind") in ("text", "progress"):
             return True  # words are compared as they are added
         return bool(self._take(data)[0])
 
-    def add(self, data: Json) -> str:
+    def add(self, data: protocol.TurnOutput) -> str:
         """Take a delta of text and return what of it to write: a new message begins a paragraph,
         and so does what takes the place of other words."""
         turn, message, part = (str(data.get(name, "")) for name in ("turn_id", "uuid", "part"))
-        arrived, had = self._arrived.setdefault(turn, Pieces()), self._had(data)
+        arrived, had = self._arrived.setdefault(turn, Pieces()), self._had(turn, _place(data))
         if arrived.length and data.get("at", 0) > had.length:
             self._holed.add(turn)  # what the reply or the turn says at its end has the middle
             return ""
@@ -74,11 +75,11 @@ class Words:
         arrived.append(apart + new)
         return apart + new
 
-    def reply(self, data: Json) -> str:
+    def reply(self, data: protocol.ReplyReceivedData) -> str:
         """Take a whole reply of a model, and return what of it was not streamed here."""
-        turn, said = str(data.get("turn_id")), str(data.get("said") or "")
-        place = {"turn_id": turn, "part": data.get("number"), "kind": "text"}
-        arrived, shown = self._arrived.setdefault(turn, Pieces()), self._had(place).whole()
+        turn, said = data["turn_id"], data["said"]
+        place = str(data["number"]), "text"
+        arrived, shown = self._arrived.setdefault(turn, Pieces()), self._had(turn, place).whole()
         whole = bool(shown) and turn not in self._holed
         self._holed.discard(turn)
         if whole or not said.strip():
@@ -87,17 +88,17 @@ class Words:
         words = said.removeprefix(shown) if follows else unsaid(said, shown)
         if words and arrived.length and not follows and not arrived.ends_line():
             words = f"\n\n{words}"
-        self._streamed[turn][_key(place)] = Pieces(said)
+        self._streamed[turn][place] = Pieces(said)
         arrived.append(words)
-        self._part = str(data.get("number"))
+        self._part = place[0]
         return words
 
-    def missing(self, data: Json) -> tuple[str, bool]:
+    def missing(self, data: protocol.TurnEndedData) -> tuple[str, bool]:
         """Return the text of a ``turn.ended`` that was not streamed here, and whether it is late.
 
         It is late if it comes before something that was streamed.
         """
-        final, turn = str(data.get("text") or ""), str(data.get("turn_id"))
+        final, turn = data["text"], data["turn_id"]
         arrived = self._arrived.pop(turn, Pieces()).whole()
         self._streamed.pop(turn, None)
         self._holed.discard(turn)
@@ -110,27 +111,27 @@ class Words:
             words = f"\n\n{final}"
         return words, late
 
-    def _had(self, data: Json) -> Pieces:
-        """Return what was streamed of this kind in this part."""
-        parts = self._streamed.setdefault(str(data.get("turn_id")), {})
-        return parts.setdefault(_key(data), Pieces())
+    def _had(self, turn: str, place: tuple[str, str]) -> Pieces:
+        """Return what was streamed of a kind in a part of a turn."""
+        return self._streamed.setdefault(turn, {}).setdefault(place, Pieces())
 
-    def _take(self, data: Json) -> tuple[str, str]:
+    def _take(self, data: protocol.TurnOutput) -> tuple[str, str]:
         """Take a piece; return the part of it to show, and the text that it replaces."""
-        delta, had = str(data.get("delta", "")), self._had(data)
+        turn, place, delta = data["turn_id"], _place(data), data["delta"]
+        had = self._had(turn, place)
         at = data.get("at", had.length)
         had.append(UNKNOWN * (at - had.length))
         told = had.whole()[at : at + len(delta)] if at < had.length else ""
         if any(one not in (other, UNKNOWN) for one, other in zip(told, delta, strict=False)):
             before, replaced = had.whole()[:at], had.whole().lstrip(UNKNOWN)
-            self._streamed[str(data.get("turn_id"))][_key(data)] = Pieces(before + delta)
+            self._streamed[turn][place] = Pieces(before + delta)
             return before.lstrip(UNKNOWN) + delta, replaced
         new = delta[len(told) :]
         had.append(new)
         return new, ""
 
 
-def _key(data: Json) -> tuple[str, str]:
+def _place(data: protocol.TurnOutput) -> tuple[str, str]:
     return str(data.get("part", "")), str(data.get("kind"))
 
 

@@ -7,7 +7,8 @@ from typing import Any
 
 from podium import text
 
-Json = dict[str, Any]
+Column = dict[str, Any]
+"""A column of a question, and a row: JSON that the agent has made."""
 
 NOTHING = "-"
 """Leaves a cell empty."""
@@ -20,11 +21,11 @@ class TableEntry:
     options}.
     """
 
-    def __init__(self, columns: list[Json]) -> None:
+    def __init__(self, columns: list[Column]) -> None:
         self.answer: str | None = None
         self._columns = columns
-        self._rows: list[Json] = []
-        self._row: Json = {}
+        self._rows: list[Column] = []
+        self._row: Column = {}
         self._at = 0
         self._pasted = ""
 
@@ -84,12 +85,12 @@ class TableEntry:
         return text.fold(self._columns[0].get("name"))
 
 
-def described(columns: list[Json]) -> str:
+def described(columns: list[Column]) -> str:
     """Describe the columns of a table in a line."""
     return ", ".join(f"{text.fold(one.get('name'))}{_kind(one)}" for one in columns)
 
 
-def _kind(column: Json) -> str:
+def _kind(column: Column) -> str:
     """Describe what goes into a column; empty for text that may be left out."""
     options = "|".join(text.fold(one) for one in column.get("options") or [])
     kind = str(column.get("type") or "text")
@@ -99,7 +100,7 @@ def _kind(column: Json) -> str:
     return f" ({inside})" if inside else ""
 
 
-def _cell(column: Json, words: str) -> tuple[object, str]:
+def _cell(column: Column, words: str) -> tuple[object, str]:
     """Parse the words into a cell's value; return it and what is wrong with the words."""
     kind, name = column.get("type"), text.fold(column.get("name"))
     if kind == "number":

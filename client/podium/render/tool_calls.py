@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from podium import text
 from podium.errors import Failure
@@ -11,9 +11,7 @@ from podium.render.messages import telling
 from podium.rpc.connection import Connection
 
 if TYPE_CHECKING:
-    from podium.protocol import VisitCall
-
-Json = dict[str, Any]
+    from podium import protocol
 
 MOST_MESSAGES = 20_000
 MOST_CALLS = 200
@@ -44,23 +42,23 @@ def add_calls(connection: Connection, history: History) -> None:
                     break
 
 
-def _calls(connection: Connection, session_id: str) -> list[tuple[float, VisitCall]]:
+def _calls(connection: Connection, session_id: str) -> list[tuple[float, protocol.VisitCall]]:
     """List the calls of a session with their times."""
-    found: list[tuple[float, VisitCall]] = []
+    found: list[tuple[float, protocol.VisitCall]] = []
     after = 0
     while after < MOST_MESSAGES:
         asked = {"session_id": session_id, "after_seq": after, "limit": 1000}
         try:
-            page: Json = connection.call("sessions.messages", asked)
+            page: protocol.MessagesPage = connection.call("sessions.messages", asked)
         except Failure:
             return found
-        for message in page.get("messages") or []:
-            at = text.epoch(message.get("timestamp"))
-            for block in message.get("blocks") or []:
-                name = str(block.get("name"))
-                if at is not None and block.get("kind") == "tool_use" and not _is_plumbing(name):
-                    found.append((at, {"tool": name, "message": telling(block)}))
-        if page.get("complete") or page.get("next_seq", 0) <= after:
+        for message in page["messages"]:
+            at = text.epoch(message["timestamp"])
+            for block in message["blocks"]:
+                if at is None or block["kind"] != "tool_use" or _is_plumbing(block["name"]):
+                    continue
+                found.append((at, {"tool": block["name"], "message": telling(block)}))
+        if page["complete"] or page["next_seq"] <= after:
             return found
         after = page["next_seq"]
     return found

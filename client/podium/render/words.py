@@ -8,11 +8,7 @@ from podium import text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from podium import protocol
-
-    Json = dict[str, Any]
 
 PENDING = {
     "pause": "will pause",
@@ -23,22 +19,22 @@ PENDING = {
 """Change that was asked of a run and has not come yet, by its ``stop``."""
 
 
-def status_words(run: Json) -> str:
+def status_words(run: protocol.Run) -> str:
     """Describe the state of a run, and a pending change: ``running, will pause``."""
     pending = PENDING.get(str(run.get("stop")))
     return ", ".join(filter(None, (str(run.get("status") or ""), pending)))
 
 
-def run_name(run: Json) -> str:
+def run_name(run: protocol.Run | protocol.ActivePrompt | protocol.Talk) -> str:
     """Return the name of a run: by recipe and task."""
     return str(run.get("name") or run.get("recipe") or run.get("kind") or "")
 
 
-def end_sign(ended: Json) -> str:
+def end_sign(ended: protocol.Exit) -> str:
     """Return the sign of a run's end: well, badly, or so that a person should look."""
-    if ended.get("class") == "completed":
+    if ended["class"] == "completed":
         return "✓"
-    return "✗" if ended.get("category") == "error" else "⚠"
+    return "✗" if ended["category"] == "error" else "⚠"
 
 
 def home_relative(directory: object) -> str:

@@ -15,7 +15,7 @@ from podium.errors import ConnectionLost, DaemonDown, Failure, Refusal
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from typing import Any
 
 ANSWER_SECONDS = 60.0
@@ -43,6 +43,12 @@ class Connection:
         self._number = 0
         self._notifications: list[dict[str, Any]] = []
 
+    def __enter__(self) -> Connection:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
     def fileno(self) -> int:
         """Return the descriptor to wait on."""
         return self._socket.fileno()
@@ -54,7 +60,7 @@ class Connection:
     def call(
         self,
         method: str,
-        params: dict[str, Any] | None = None,
+        params: Mapping[str, object] | None = None,
         seconds: float | None = ANSWER_SECONDS,
         meanwhile: Callable[[dict[str, Any]], object] | None = None,
     ) -> Any:
@@ -108,7 +114,7 @@ class Connection:
                 raise
         return taken
 
-    def post(self, method: str, params: dict[str, Any] | None = None) -> int:
+    def post(self, method: str, params: Mapping[str, object] | None = None) -> int:
         """Ask without waiting; returns the number that the answer has as its id among ``arrived``.
 
         Raises:
@@ -184,13 +190,15 @@ class Connection:
         return True
 
 
-def call(method: str, params: dict[str, Any] | None = None) -> Any:
+def call(
+    method: str,
+    params: Mapping[str, object] | None = None,
+    seconds: float | None = ANSWER_SECONDS,
+    meanwhile: Callable[[dict[str, Any]], object] | None = None,
+) -> Any:
     """Make one call on its own connection; raise what ``Connection`` and its ``call`` raise."""
-    connection = Connection()
-    try:
-        return connection.call(method, params)
-    finally:
-        connection.close()
+    with Connection() as connection:
+        return connection.call(method, params, seconds, meanwhile)
 
 
 def _connect(path: str) -> _socket.socket:

@@ -10,7 +10,7 @@ import select
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from podium import text
 from podium.errors import (
@@ -23,7 +23,10 @@ from podium.errors import (
 )
 from podium.rpc.connection import Connection
 
-Json = dict[str, Any]
+if TYPE_CHECKING:
+    from podium import protocol
+
+Item = TypeVar("Item", bound="protocol.Event | protocol.Message")
 
 GONE_SECONDS = 30.0
 """How long a restarting daemon is waited for."""
@@ -87,7 +90,7 @@ def _answering(path: str) -> Connection:
     return connection
 
 
-class Feed(ABC):
+class Feed(ABC, Generic[Item]):
     """The items after ``after_seq``, as they come.
 
     A daemon that a person has stopped is not waited for.
@@ -109,25 +112,25 @@ class Feed(ABC):
         self._fruitless = 0
         self._hole = -1
         self._stopped = False
-        self._ready: list[Json] = []
+        self._ready: list[Item] = []
         try:
             self._ready = self._subscribe()
         except ConnectionLost:
             self._reconnect()
 
     @abstractmethod
-    def _subscribe(self) -> list[Json]:
+    def _subscribe(self) -> list[Item]:
         """Ask for everything after ``_seq`` on the present connection; what is there already."""
 
     @abstractmethod
-    def _items(self, message: Json) -> list[Json]:
+    def _items(self, message: dict[str, Any]) -> list[Item]:
         """Return the items of a notification; none if it is not of this feed."""
 
-    def _over(self, taken: list[Json]) -> bool:
+    def _over(self, taken: list[Item]) -> bool:
         """Return whether nothing comes after these items."""
         return False
 
-    def take(self) -> list[Json]:
+    def take(self) -> list[Item]:
         """Return the items that are there now; an empty list if there are none yet.
 
         Raises:
@@ -160,7 +163,7 @@ class Feed(ABC):
             watched.append(other)
         return other in select.select(watched, [], [], seconds)[0]
 
-    def _in_order(self, items: list[Json], whole: bool) -> list[Json]:
+    def _in_order(self, items: list[Item], whole: bool) -> list[Item]:
         """Drop repeats. A hole ends what can be used: the rest is asked for again."""
         taken = []
         for item in items:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
-from typing import Any, Protocol
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Protocol
 
 from podium import text, wire
 from podium.errors import (
@@ -22,7 +22,21 @@ from podium.rpc import feed
 from podium.rpc.connection import Connection, call
 from podium.rpc.conversation_state import ConversationState
 
-Json = dict[str, Any]
+if TYPE_CHECKING:
+    from podium import protocol
+
+
+def pages(connection: Connection, run_id: str) -> Iterator[list[protocol.Event]]:
+    """Yield the stored events of a run, as many at a time as the daemon gives."""
+    after = 0
+    while True:
+        page = connection.call("runs.events", {"run_id": run_id, "after_seq": after})
+        if page["events"]:
+            yield page["events"]
+        if not page["events"] or page["next_seq"] <= after:
+            return
+        after = page["next_seq"]
+
 
 RUN_HOPE = "and it takes the run up again"
 
@@ -38,9 +52,9 @@ EXIT_CODES = {
 class View(Protocol):
     """View of the events, for a person or a program."""
 
-    def event(self, event: Json) -> None: ...
+    def event(self, event: protocol.Event) -> None: ...
     def tick(self) -> None: ...
-    def waits(self, run: Json) -> None: ...
+    def waits(self, run: protocol.Run) -> None: ...
     def finish(self) -> None: ...
 
 
@@ -49,30 +63,31 @@ class Input(Protocol):
 
     @property
     def waiting(self) -> bool: ...
-    def event(self, connection: Connection, event: Json) -> None: ...
-    def waits(self, run: Json) -> None: ...
+    def event(self, connection: Connection, event: protocol.Event) -> None: ...
+    def waits(self, run: protocol.Run) -> None: ...
     def typed(self, connection: Connection) -> None: ...
     def fileno(self) -> int: ...
 
 
-def exit_code(run: Json) -> int:
+def exit_code(run: protocol.Run | None) -> int:
     """Return the exit code for how a run ended, by its exit's class."""
-    return EXIT_CODES.get(str((run.get("exit") or {}).get("class")), ERROR)
+    ended = run and run.get("exit")
+    return EXIT_CODES.get(ended["class"], ERROR) if ended else ERROR
 
 
-def start(method: str, params: Json) -> tuple[Connection, Json]:
+def start(method: str, params: Mapping[str, object]) -> tuple[Connection, Any]:
     """Start something once and for all: asked again under the same token if the answer is lost."""
     params = {**params, "client_token": os.urandom(16).hex()}
     connection = Connection()
     try:
-        answer: Json = connection.call(method, params)
+        answer = connection.call(method, params)
     except ConnectionLost:
         connection = feed.wait_for_daemon(connection.path, RUN_HOPE)
         answer = connection.call(method, params)
     return connection, answer
 
 
-def certain(method: str, params: Json) -> Any:
+def certain(method: str, params: Mapping[str, object]) -> Any:
     """Make a call that may be made twice, on its own connection, also while a daemon restarts.
 
     Raises:
@@ -81,14 +96,11 @@ def certain(method: str, params: Json) -> Any:
     try:
         return call(method, params)
     except (ConnectionLost, DaemonDown):
-        connection = feed.wait_for_daemon(socket_path(), RUN_HOPE)
-        try:
+        with feed.wait_for_daemon(socket_path(), RUN_HOPE) as connection:
             return connection.call(method, params)
-        finally:
-            connection.close()
 
 
-class RunFeed(feed.Feed):
+class RunFeed(feed.Feed["protocol.Event"]):
     """The events of one run; ``run.ended`` is the last."""
 
     hope = RUN_HOPE
@@ -105,26 +117,25 @@ class RunFeed(feed.Feed):
         resume = f"'podium resume {text.short(self.run_id)}'"
         return f"{resume} lets a recipe go on that was at work, and {self.again} follows it"
 
-    def _subscribe(self) -> list[Json]:
+    def _subscribe(self) -> list[protocol.Event]:
         answer = self.connection.call(
             "runs.events", {"run_id": self.run_id, "after_seq": self._seq, "follow": True}
         )
         return list(answer.get("events") or [])
 
-    def _items(self, message: Json) -> list[Json]:
+    def _items(self, message: dict[str, Any]) -> list[protocol.Event]:
         if message.get("method") != "run.event":
             return []
-        params = message.get("params") or {}
-        return [params.get("event") or params]
+        return [message["params"]]
 
-    def _over(self, taken: list[Json]) -> bool:
+    def _over(self, taken: list[protocol.Event]) -> bool:
         return bool(taken) and taken[-1].get("type") == "run.ended"
 
     def caught_up(self) -> bool:
         """Return whether every stored event of the run was handed out: a snapshot may be ahead."""
         asked = {"run_id": self.run_id, "after_seq": self._seq}
         try:
-            page: Json = self.connection.call("runs.events", asked)
+            page: protocol.EventsPage = self.connection.call("runs.events", asked)
         except ConnectionLost:
             return False  # the next look at the feed finds that out
         return not page.get("events")
@@ -134,11 +145,11 @@ def follow(
     events: RunFeed,
     view: View,
     answers: Input | None = None,
-    until: Callable[[Json], bool] = lambda event: False,
+    until: Callable[[protocol.Event], bool] = lambda event: False,
     *,
     phase: ConversationState | None = None,
     stop_at_person: Callable[[], bool] = lambda: False,
-) -> Json | None:
+) -> protocol.Run | None:
     """Follow a run to its end and return it, or ``None`` when ``until`` returns true.
 
     ``phase`` is kept up to date, for the caller. ``stop_at_person`` is asked when the run waits for
@@ -153,7 +164,7 @@ def follow(
                 phase.event(event)
                 view.event(event)
                 if event.get("type") == "run.ended":
-                    return _ended_run(events, event)
+                    return ended_run(events, event)
                 if until(event):
                     return None
                 if answers is not None:
@@ -162,7 +173,8 @@ def follow(
                 known = events.rejoined
                 phase.again()
             if not taken:
-                if phase.stands(events.connection, events.run_id) and events.caught_up():
+                stands = phase.stands(events.connection, events.run_id) and events.caught_up()
+                if stands and phase.run is not None:
                     view.waits(phase.run)
                     if stop_at_person():
                         return None
@@ -176,9 +188,11 @@ def follow(
         view.finish()
 
 
-def _ended_run(events: RunFeed, event: Json) -> Json:
-    run: Json | None = (event.get("data") or {}).get("run")
-    return run if run is not None else events.connection.call("runs.get", {"run_id": events.run_id})
+def ended_run(events: RunFeed, event: protocol.Event) -> protocol.Run:
+    run: protocol.Run | None = event["data"].get("run")
+    if run is None:
+        run = events.connection.call("runs.get", {"run_id": events.run_id})
+    return run
 
 
 def guarded(run_id: str, following: Callable[[], int]) -> int:
@@ -194,14 +208,14 @@ def guarded(run_id: str, following: Callable[[], int]) -> int:
 class JsonView:
     """An event a line."""
 
-    def event(self, event: Json) -> None:
+    def event(self, event: protocol.Event) -> None:
         """Print the event."""
         text.emit(wire.encode(event) + "\n")
 
     def tick(self) -> None:
         """Do nothing: there is nothing to show between events."""
 
-    def waits(self, run: Json) -> None:
+    def waits(self, run: protocol.Run) -> None:
         """Programs get snapshots, which say so."""
 
     def finish(self) -> None:

@@ -15,6 +15,14 @@ DAEMON = (sys.executable, "-P", "-m", "podiumd")
 ASK_SECONDS = 10.0
 
 
+def daemon_command(config: str | None, *words: str, **flags: bool) -> list[str]:
+    """Build a command of the daemon's own module, with its configuration file and the flags that
+    are set."""
+    chosen = [] if config is None else ["--config", os.path.abspath(config)]
+    named = [f"--{name.replace('_', '-')}" for name, given in flags.items() if given]
+    return [*DAEMON, *chosen, *words, *named]
+
+
 def serves(socket_path: str) -> bool:
     """Return whether the service of this person holds this socket."""
     found = _launchd_socket() if sys.platform == "darwin" else _systemd_socket()

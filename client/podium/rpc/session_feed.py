@@ -2,27 +2,28 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from podium import text
 from podium.errors import Failure
 from podium.rpc.connection import Connection
 from podium.rpc.feed import Feed
 
-Json = dict[str, Any]
+if TYPE_CHECKING:
+    from podium import protocol
 
 PAGE = 1000
 """Messages that the daemon gives in one answer at most; long ones make it fewer."""
 
 
-def last_messages(connection: Connection, session_id: str, count: int) -> Json:
+def last_messages(connection: Connection, session_id: str, count: int) -> protocol.MessagesPage:
     """Return the last ``count`` messages, in the shape of a result of ``sessions.messages``."""
     asked = {"session_id": session_id, "limit": min(max(count, 1), PAGE)}
-    page: Json = connection.call("sessions.messages", asked)
+    page: protocol.MessagesPage = connection.call("sessions.messages", asked)
     if count == 0:
         return {**page, "messages": [], "next_seq": page["last_seq"], "complete": True}
     first = max(page["last_seq"] - count + 1, page["first_seq"])
-    messages: list[Json] = page["messages"]
+    messages = page["messages"]
     if messages and not (messages[0]["seq"] <= first and page["complete"]):
         messages, page["next_seq"] = [], first - 1
         while page["next_seq"] < page["last_seq"]:
@@ -34,7 +35,7 @@ def last_messages(connection: Connection, session_id: str, count: int) -> Json:
     return {**page, "messages": messages[-count:]}
 
 
-class SessionFeed(Feed):
+class SessionFeed(Feed["protocol.Message"]):
     """The messages after ``after_seq``, without end.
 
     ``generation`` is that of the transcript: it counts how often the agent rewrote it.
@@ -42,25 +43,27 @@ class SessionFeed(Feed):
 
     def __init__(self, connection: Connection, session_id: str, after_seq: int) -> None:
         self.session_id = session_id
-        self.generation: object = None
+        self.generation = 0
         self.again = f"'podium show {text.short(session_id)} --follow'"
         self.hope = f"and {self.again} goes on"
         super().__init__(connection, after_seq)
 
-    def _subscribe(self) -> list[Json]:
+    def _subscribe(self) -> list[protocol.Message]:
         asked = {"session_id": self.session_id, "after_seq": self._seq, "limit": PAGE}
-        answer: Json = self.connection.call("sessions.subscribe", asked)
+        answer: protocol.MessagesPage = self.connection.call("sessions.subscribe", asked)
         if answer["last_seq"] < self._seq:
             raise Failure(
                 "The daemon has begun to number this session's messages anew: "
                 f"'podium show {text.short(self.session_id)} --follow' begins anew too."
             )
-        self.generation = answer.get("generation")
+        self.generation = answer["generation"]
         return list(answer["messages"])
 
-    def _items(self, message: Json) -> list[Json]:
-        told = message.get("params") or {}
-        if (message.get("method"), told.get("session_id")) != ("session.messages", self.session_id):
+    def _items(self, message: dict[str, Any]) -> list[protocol.Message]:
+        if message.get("method") != "session.messages":
             return []
-        self.generation = told.get("generation")
+        told: protocol.NewMessages = message["params"]
+        if told["session_id"] != self.session_id:
+            return []
+        self.generation = told["generation"]
         return list(told["messages"])

@@ -6,10 +6,10 @@ from podium import __version__, text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from podium import protocol
 
 
-def tell(status: dict[str, Any]) -> None:
+def tell(status: protocol.DaemonStatus) -> None:
     """Say it on standard error, if the daemon with this ``daemon.status`` is of another version."""
     version = status.get("version")
     if version == __version__:

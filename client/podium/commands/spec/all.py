@@ -2,16 +2,10 @@
 
 from __future__ import annotations
 
-from podium.commands.spec.chat import CHAT
-from podium.commands.spec.daemon import DAEMON, SERVICE
-from podium.commands.spec.gateway import GATEWAY
+from podium.commands.spec.machine import DAEMON, GATEWAY, INSTALLED, SERVICE, VOICE
 from podium.commands.spec.recipes import RECIPES
-from podium.commands.spec.runs import RUNS
-from podium.commands.spec.service import INSTALLED
-from podium.commands.spec.sessions import SESSIONS
 from podium.commands.spec.table import Argument, Command
-from podium.commands.spec.voice import VOICE
-from podium.commands.spec.worktrees import WORKTREES
+from podium.commands.spec.work import CHAT, RUNS, SESSIONS, WORKTREES
 
 __all__ = ["COMMANDS", "FIRST_DAY", "GROUPS", "Argument", "Command"]
 

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from podium.commands.spec.table import (
-    JSON,
-    RECIPE_CWD,
-    Command,
-    option,
-    positional,
-)
+from podium.commands.spec.table import JSON, RECIPE_CWD, Command, option, positional
+
+RECIPE = positional("NAME", "name", "a recipe's id", values="recipes", means="id")
 
 RECIPES = (
     Command(
@@ -31,11 +27,7 @@ RECIPES = (
         "The recipe as text, or with --json as data.",
         "podium recipe show implement-and-review",
         "commands.recipes:show",
-        (
-            positional("NAME", "name", "a recipe's id", values="recipes", means="id"),
-            RECIPE_CWD,
-            JSON,
-        ),
+        (RECIPE, RECIPE_CWD, JSON),
     ),
     Command(
         ("recipe", "check"),
@@ -43,7 +35,7 @@ RECIPES = (
         "Every fault and doubt with file, line and step, and what the recipe may cost at worst. "
         "Exit code 1 if there is an error.",
         "podium recipe check .podium/recipes/ship-a-fix.toml",
-        "commands.recipe_tools:check",
+        "commands.recipes:check",
         (
             positional(
                 "FILE|NAME",
@@ -62,9 +54,9 @@ RECIPES = (
         "The machine in the language of Mermaid or of Graphviz (dot). With --output FILE.svg, "
         ".png or .pdf it is drawn, which needs Graphviz; into any other FILE the text is written.",
         "podium recipe graph implement-and-review --output recipe.svg",
-        "commands.recipe_tools:graph",
+        "commands.recipes:graph",
         (
-            positional("NAME", "name", "a recipe's id", values="recipes", means="id"),
+            RECIPE,
             option(
                 "--format",
                 "the language (default: mermaid, for a picture dot)",
@@ -85,9 +77,9 @@ RECIPES = (
         "that begin with '>' are the person's, and fenced JSON blocks with an 'action' call "
         "Podium's tools.",
         "podium recipe sim implement-and-review --outcomes complete,no-issues,committed",
-        "commands.recipe_tools:sim",
+        "commands.recipes:sim",
         (
-            positional("NAME", "name", "a recipe's id", values="recipes", means="id"),
+            RECIPE,
             option("--outcomes", "the outcomes, joined by commas", "A,B,C", may_be_empty=True),
             option("--paths", "every simple path to each exit"),
             option("--step", "play this step alone", "STEP"),
@@ -104,7 +96,7 @@ RECIPES = (
         "podium recipe outcome implement-and-review code-review reply.txt",
         "commands.recipes:outcome",
         (
-            positional("NAME", "name", "a recipe's id", values="recipes", means="id"),
+            RECIPE,
             positional("STEP", "step", "one of its steps", values="steps"),
             positional(
                 "FILE",

@@ -1,17 +1,20 @@
-"""The commands about runs, their questions and their control."""
+"""Commands of every day: runs, their worktrees, chats, sessions."""
 
 from __future__ import annotations
 
 from podium.commands.spec.table import (
+    AGENT,
     CWD,
     DETACH,
     JSON,
+    MODEL,
     PARAMS,
     RUN,
     RUN_OR_LATEST,
     SCRIPT,
     SESSION,
     TEXT,
+    Argument,
     Command,
     option,
     positional,
@@ -79,7 +82,7 @@ RUNS = (
         "do next. With --json the run "
         "with its 'steps'.",
         "podium runs show 1a2b3c4d",
-        "commands.runs_show:show",
+        "commands.runs:show",
         (RUN_OR_LATEST, JSON),
     ),
     Command(
@@ -215,5 +218,150 @@ RUNS = (
         "podium steer 1a2b3c4d 'Leave the public interface as it is.'",
         "commands.runs:steer",
         (RUN, TEXT, JSON),
+    ),
+)
+
+WORKTREES = (
+    Command(
+        ("worktree",),
+        "the worktrees that runs worked in",
+        "A run that was started with '--worktree' has a checkout and a branch of its own, which "
+        "stay until you merge and remove them.",
+        "podium worktree list",
+    ),
+    Command(
+        ("worktree", "list"),
+        "list them: branch, size, age, what is not committed or merged",
+        "Every worktree of a run, with what is in it.",
+        "podium worktree list",
+        "commands.storage:listing",
+        (JSON,),
+    ),
+    Command(
+        ("worktree", "merge"),
+        "merge the branch of one into the branch checked out where it came from",
+        "It is refused where that checkout has uncommitted changes, or a run holds it. A conflict "
+        "is taken back and its files are named. No hook runs, and nothing is signed. The worktree "
+        "stays.",
+        "podium worktree merge 1a2b3c4d",
+        "commands.storage:merge",
+        (RUN, JSON),
+    ),
+    Command(
+        ("worktree", "remove"),
+        "remove one and its branch",
+        "It is refused where work would be lost by it: files that are not committed (ignored ones "
+        "do not count), commits that no other branch has. What would be is named.",
+        "podium worktree remove 1a2b3c4d",
+        "commands.storage:remove",
+        (RUN, option("--force", "throw away what would be lost"), JSON),
+    ),
+)
+
+CHAT = (
+    Command(
+        ("chat",),
+        "talk with an agent",
+        "A conversation: you say what you want done, the agent answers, and asks before it "
+        "changes or runs something. The agent is Podium's own, which needs an API key or a local "
+        "model and no agent CLI; --agent takes another one. '/help' says what can be typed. Ctrl-C "
+        "interrupts the agent, 'exit' or Ctrl-D leaves. Without a terminal each line of standard "
+        "input is a prompt, answers go to standard output and everything else to standard error; "
+        "the line after a question answers it, and no line is no.",
+        "podium chat --session 8c1f2d3e",
+        "chat.chat:chat",
+        (
+            CWD,
+            option(
+                "--agent",
+                "the agent to talk with (default: native, or the session's own)",
+                "AGENT",
+                values="agents",
+            ),
+            MODEL,
+            SCRIPT,
+            SESSION,
+            option(
+                "--recipe",
+                "start this recipe in the conversation, and talk into it",
+                "RECIPE",
+                values="recipes",
+            ),
+            PARAMS,
+            option("--allow-all", "the native agent may do everything unasked"),
+            option("--voice", "speak instead of typing"),
+        ),
+    ),
+)
+
+SESSIONS = (
+    Command(
+        ("sessions",),
+        "list the sessions: all conversations of the agents",
+        "The conversations that the agents have kept, also those that you began without Podium, "
+        "the newest first: how old the last message is, how many there are, what is going on, "
+        "where. 'gone' marks those whose transcript was deleted.",
+        "podium sessions --project . --limit 50",
+        "commands.sessions:sessions",
+        (
+            option(
+                "--project",
+                "only those that were begun in this directory",
+                "DIR",
+                values="directories",
+            ),
+            option("--limit", "how many (default: 20)", "N"),
+            option("--forget", "take a session that is gone off the list", "ID", values="gone"),
+            JSON,
+        ),
+    ),
+    Command(
+        ("show",),
+        "the conversation of a session",
+        "The last messages. Words are shown whole, thinking, tools and their results in short; "
+        "--json has everything. With --follow what is added is shown as it comes, until Ctrl-C.",
+        "podium show 8c1f2d3e -n 50 --follow",
+        "commands.show:show",
+        (
+            positional(
+                "SESSION",
+                "session",
+                "a session's id, or its beginning",
+                values="sessions",
+                means="session_id",
+            ),
+            Argument(("-n",), "how many messages (default: 20)", "count", "N"),
+            option("--follow", "go on with what is added", dest="follow_on"),
+            JSON,
+        ),
+    ),
+    Command(
+        ("prompt",),
+        "send one prompt and stream the answer",
+        "One turn, in a session or a new one. The answer goes to standard output, everything "
+        "else to standard error. Ctrl-C ends only the watching. In a session whose recipe is in a "
+        "conversation the text goes to its phase, and what comes of it is streamed until it is "
+        "your turn again.",
+        "git diff | podium prompt - --session 8c1f2d3e-0a4b-4c5d-9e6f-7a8b9c0d1e2f",
+        "commands.start:prompt",
+        (
+            TEXT,
+            SESSION,
+            CWD,
+            AGENT,
+            MODEL,
+            SCRIPT,
+            DETACH,
+            option(
+                "--if-busy",
+                "what to do while a turn runs in the session (default: refuse); where its run only "
+                "waits or is paused, the prompt goes through as an aside",
+                choices=("refuse", "queue", "steer"),
+            ),
+            option("--fork", "send it to a fork of the session"),
+            option("--take-over", "interrupt the run that holds the session, and pause it"),
+            option("--allow-all", "the native agent may do everything unasked in this turn"),
+            JSON,
+        ),
     ),
 )
