@@ -10,10 +10,14 @@ of four, and nothing as far off as ``runz`` is from ``prune``."""
 
 
 def nearest(word: str, known: Iterable[str]) -> str | None:
-    """Return the word of ``known`` that is most like ``word``; ``None`` where none is near."""
+    """Return the word of ``known`` that is most like ``word``; ``None`` where none is near.
+
+    One of the same length goes first: a wrong letter is likelier than one too many.
+    """
     from difflib import get_close_matches
 
-    return next(iter(get_close_matches(word, list(known), n=1, cutoff=_ALIKE)), None)
+    found = get_close_matches(word, list(known), cutoff=_ALIKE)
+    return next((one for one in found if len(one) == len(word)), next(iter(found), None))
 
 
 def common(one: str, other: str) -> int:

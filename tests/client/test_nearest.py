@@ -14,6 +14,7 @@ COMMANDS = ("run", "runs", "status", "prune", "doctor", "questions", "recipe", "
         ("stats", "status"),
         ("question", "questions"),
         ("runss", "runs"),
+        ("runz", "runs"),
         ("dwon", "down"),
         ("doktor", "doctor"),
         ("stop", None),
