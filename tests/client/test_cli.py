@@ -258,6 +258,7 @@ def test_the_short_way_knows_the_same_flags_as_the_table() -> None:
         ),
         (["answer"], "'podium answer' needs QUESTION: 'podium questions' lists what there is."),
         (["steer"], "'podium steer' needs RUN and TEXT: 'podium runs --all' lists what there is."),
+        (["worktree", "remove"], "needs RUN: 'podium worktree list' lists what there is."),
         (["show"], "'podium show' needs SESSION: 'podium sessions' lists what there is."),
         (["run", ""], "takes no empty RECIPE: 'podium recipe list' lists what there is."),
         (["run", "a", ""], "'podium run' does not take '': see"),

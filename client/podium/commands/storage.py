@@ -77,6 +77,9 @@ def _tell_worktrees(worktrees: list[protocol.WorktreeRow]) -> None:
     text.emit(text.table(("RUN", "SIZE", "AGE", "BRANCH"), rows, text.columns()))
 
 
+OWN_COMMITS = "that no other branch has"
+"""How the daemon names commits that are lost with a branch."""
+
 HEADINGS = ("RUN", "RECIPE", "STATUS", "AGE", "SIZE", "UNCOMMITTED", "BRANCH")
 UNITS = ("B", "KB", "MB", "GB", "TB")
 
@@ -172,10 +175,9 @@ def remove(run_id: str, force: bool, json: bool) -> int:
     text.say(f"Removed {text.fold(home_relative(told.get('directory')))}.")
     if told.get("branch_kept"):
         text.say(f"The branch {branch} stays: it is checked out elsewhere, or has moved.")
-    if told.get("lost"):
+    if lost := told["lost"]:
         commit = text.fold(told.get("commit"))
-        text.say(
-            f"Lost: {text.fold(told['lost'])}. While git keeps its commits, "
-            f"'git branch {branch} {commit}' brings them back."
-        )
+        back = f" While git keeps its commits, 'git branch {branch} {commit}' brings them back."
+        # What was not committed is in no commit: the branch may be where it began.
+        text.say(f"Lost: {text.fold(lost)}.{back if OWN_COMMITS in lost else ''}")
     return 0

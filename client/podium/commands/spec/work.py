@@ -221,6 +221,8 @@ RUNS = (
     ),
 )
 
+WORKTREE = RUN._replace(otherwise="'podium worktree list' lists what there is")
+
 WORKTREES = (
     Command(
         ("worktree",),
@@ -245,7 +247,7 @@ WORKTREES = (
         "stays.",
         "podium worktree merge 1a2b3c4d",
         "commands.storage:merge",
-        (RUN, JSON),
+        (WORKTREE, JSON),
     ),
     Command(
         ("worktree", "remove"),
@@ -254,7 +256,7 @@ WORKTREES = (
         "do not count), commits that no other branch has. What would be is named.",
         "podium worktree remove 1a2b3c4d",
         "commands.storage:remove",
-        (RUN, option("--force", "throw away what would be lost"), JSON),
+        (WORKTREE, option("--force", "throw away what would be lost"), JSON),
     ),
 )
 
