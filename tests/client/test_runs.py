@@ -311,6 +311,15 @@ def test_a_steer_says_where_the_message_went(busy: FakeDaemon, state: str, words
     assert busy.params_of("runs.steer") == [{"run_id": RUN_ID, "text": "be kind"}]
 
 
+def test_who_answers_is_told_that_the_run_stays_paused(busy: FakeDaemon) -> None:
+    busy.answers["questions.answer"] = {**QUESTION, "answer": "no"}
+    busy.answers["runs.get"] = ended_run(status="paused", exit=None)
+
+    assert podium(busy, "answer", QUESTION_ID[:5], "no").stdout == (
+        f"Answered: no. The run is paused: 'podium resume {RUN_ID[:8]}' lets it go on.\n"
+    )
+
+
 def test_a_question_is_answered_with_a_note(busy: FakeDaemon) -> None:
     busy.answers["questions.answer"] = {**QUESTION, "answer": "no"}
 

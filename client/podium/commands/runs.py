@@ -227,7 +227,19 @@ def answer(question_id: str, value: str | None, note: str | None, json: bool) ->
     if note is not None:
         params["note"] = note
     question: protocol.Question = call("questions.answer", params)
-    return text.report(question, f"Answered: {text.fold(question['answer'] or value)}.", json=json)
+    words = f"Answered: {text.fold(question['answer'] or value)}."
+    return text.report(question, words if json else words + _still_paused(question), json=json)
+
+
+def _still_paused(question: protocol.Question) -> str:
+    """Say how a run goes on that stays paused after an answer; empty where it goes on by itself."""
+    try:
+        run: protocol.Run = call("runs.get", {"run_id": question["run_id"]})
+    except Failure:
+        return ""  # the answer is taken all the same
+    if run["status"] != "paused":
+        return ""
+    return f" The run is paused: 'podium resume {text.short(run['run_id'])}' lets it go on."
 
 
 def _meant(beginning: str, value: str) -> str:
