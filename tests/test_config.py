@@ -481,6 +481,7 @@ HOSTILE: list[tuple[str | bytes, int, str]] = [
     ("[notify]\ncommand = ['']", 2, "expected a list"),
     ("[notify]\ncommand = [['a']]", 2, "expected a list"),
 ]
+NAMES = [f"{at} {words[:40]}" for at, (_, _, words) in enumerate(HOSTILE)]
 
 
 def refuse(directory: Path, text: str | bytes) -> ConfigError:
@@ -492,7 +493,7 @@ def refuse(directory: Path, text: str | bytes) -> ConfigError:
     return caught.value
 
 
-@pytest.mark.parametrize(("text", "line", "words"), spread(HOSTILE, 30), ids=range(len(HOSTILE)))
+@pytest.mark.parametrize(("text", "line", "words"), spread(HOSTILE, 30), ids=NAMES)
 def test_a_hostile_configuration_is_refused_with_its_place(
     text: str | bytes, line: int, words: str, tmp_path: Path
 ) -> None:

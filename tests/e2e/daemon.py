@@ -19,6 +19,7 @@ from typing import Any, NamedTuple, Self
 
 import trio
 
+from podiumd.tools.failpoints import VARIABLE
 from podiumd.tools.process.processes import (
     Identity,
     alive,
@@ -96,6 +97,16 @@ class PodiumDaemon:
 
     async def start(self) -> None:
         """Start it and return once it answers."""
+        reading = await self._spawn()
+        try:
+            with trio.fail_after(HANG_SECONDS):
+                await trio.lowlevel.wait_readable(reading)
+            assert os.read(reading, 64), f"it did not start:\n{self.log_text()[-3000:]}"
+        finally:
+            os.close(reading)
+
+    async def _spawn(self, **more: str) -> int:
+        """Start its process; return the descriptor on which it reports that it is ready."""
         reading, writing = os.pipe()
         try:
             with self._log.open("ab") as log:
@@ -106,28 +117,22 @@ class PodiumDaemon:
                     stderr=log,
                     pass_fds=(writing,),
                     cwd=self.machine.root,
-                    env=self.machine.environment(**self._environment),
+                    env=self.machine.environment(**{**self._environment, **more}),
                 )
-            os.close(writing)
-            writing = -1
-            with trio.fail_after(HANG_SECONDS):
-                await trio.lowlevel.wait_readable(reading)
-            assert os.read(reading, 64), f"it did not start:\n{self.log_text()[-3000:]}"
+        except BaseException:
+            os.close(reading)
+            raise
         finally:
-            for descriptor in (reading, writing):
-                if descriptor >= 0:
-                    os.close(descriptor)
+            os.close(writing)
+        return reading
+
+    def arm(self, failpoint: str | None) -> None:
+        """Set the failpoint at which its next life dies; ``None``: it lives."""
+        self._environment[VARIABLE] = failpoint
 
     def _command(self, ready: int) -> list[str]:
-        return [
-            sys.executable,
-            "-P",
-            *self.program,
-            "--log-format",
-            "json",
-            "--ready-fd",
-            str(ready),
-        ]
+        options = ("--log-format", "json", "--ready-fd", str(ready))
+        return [sys.executable, "-P", *self.program, *options]
 
     @property
     def pid(self) -> int:

@@ -10,6 +10,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from podiumd.formats.message import Message
 from podiumd.formats.native_session import NativeSession
 from podiumd.formats.session import Cursor
@@ -89,6 +91,22 @@ def native_machine(root: Path, provider: str = "anthropic", **settings: Any) -> 
         machine.configure()
         configure(machine, provider, **settings)
         yield machine
+
+
+def fixtures(rules: list[Json] = MENDING, **settings: Any) -> tuple[Any, Any]:
+    """Make the fixtures of a module: ``machine`` with a native agent, and its project ``repo``."""
+
+    @pytest.fixture
+    def machine(tmp_path: Path) -> Iterator[Machine]:
+        with native_machine(tmp_path, **settings) as made:
+            made.model.load({"rules": rules})
+            yield made
+
+    @pytest.fixture
+    def repo(machine: Machine) -> GitRepo:
+        return project(machine)
+
+    return machine, repo
 
 
 def configure(machine: Machine, provider: str, **settings: Any) -> None:

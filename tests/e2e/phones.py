@@ -2,16 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import trio
-
 from tests.e2e.daemon import PodiumDaemon
 from tests.e2e.machine import GitRepo
 from tests.e2e.rpc_client import Json
-from tests.fakes.model_server import ModelServer
 from tests.phone.driver import Phone
-from tests.phone_app.requests import of_session
 
 VERSIONS = ("ios", "ios-0.4")
 
@@ -58,16 +52,6 @@ async def exited(phone: Phone, session: str) -> Json:
 
     (told,) = await phone.until(of_the_session)
     return told
-
-
-async def asked(phone: Phone, kind: str, session: str, *answers: str, **more: Any) -> Json:
-    """Send a message about a session and return what it is answered with."""
-    return await phone.request(of_session(kind, session, **more), *answers)
-
-
-async def holding(model_server: ModelServer, gate: str) -> None:
-    """Wait until the model stands at a gate, in the middle of an answer."""
-    await trio.to_thread.run_sync(model_server.wait_holding, gate)
 
 
 async def agrees(podium: PodiumDaemon, phone: Phone, session: str) -> None:

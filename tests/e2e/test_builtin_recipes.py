@@ -186,15 +186,3 @@ async def test_a_branch_is_rebased_to_the_end_and_compared_with_what_it_was(
     assert "Joined README.md." in review.prompt
     again = [a for a in model_server.requests if a.prompt.startswith("Rebase the current")][-1]
     assert "ref HEAD is not a symbolic ref" in again.prompt
-
-
-async def test_conflicts_that_need_a_person_leave_the_branch_as_it_was(
-    podium: PodiumDaemon, repo: GitRepo, model_server: ModelServer
-) -> None:
-    before = diverged(repo)
-    give_up = bash("git rebase main; git rebase --abort; git status")
-    blocked = word("conflicts-unresolvable", "README.md: house or shop?")
-    model_server.load({"rules": [when("Rebase the current branch", give_up, blocked)]})
-    run = await walked(podium, "rebase", repo, [("rebase", "conflicts-unresolvable")])
-    assert ended(run)[:2] == ("conflicts-require-human-intervention", "blocked")
-    assert repo.head == before and repo.git("status", "--porcelain") == ""

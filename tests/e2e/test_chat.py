@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable
 
-import pytest
 import trio
 
 from tests.client.terminal import Terminal
@@ -13,8 +11,7 @@ from tests.e2e.daemon import PodiumDaemon
 from tests.e2e.machine import GitRepo, Machine
 from tests.e2e.native_rig import (
     MENDED,
-    native_machine,
-    project,
+    fixtures,
     says,
 )
 from tests.patience import HANG_SECONDS
@@ -22,15 +19,7 @@ from tests.patience import HANG_SECONDS
 KEYS = "/a > "
 
 
-@pytest.fixture
-def machine(tmp_path: Path) -> Iterator[Machine]:
-    with native_machine(tmp_path) as made:
-        yield made
-
-
-@pytest.fixture
-def repo(machine: Machine) -> GitRepo:
-    return project(machine)
+machine, repo = fixtures()
 
 
 def chat(machine: Machine, repo: GitRepo, *arguments: str) -> Terminal:

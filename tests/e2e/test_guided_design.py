@@ -11,10 +11,11 @@ from tests.client.terminal import Terminal
 from tests.e2e.daemon import PodiumDaemon
 from tests.e2e.design import GOAL, PHASES, SAVED, TALK, claude_rules, written
 from tests.e2e.machine import GitRepo, Machine
-from tests.e2e.phones import back, exited, heard, holding, paired, started
+from tests.e2e.phones import back, exited, heard, paired, started
 from tests.e2e.rpc_client import Json
 from tests.e2e.test_chat import by_hand
 from tests.fakes.model_server import ModelServer
+from tests.fakes.trio_gates import holding
 from tests.phone.driver import Phone
 
 pytestmark = pytest.mark.claude

@@ -12,8 +12,8 @@ from tests.e2e.daemon import PodiumDaemon
 from tests.e2e.design import GOAL, SAVED, TALK, native_rules, written
 from tests.e2e.machine import GitRepo, Machine
 from tests.e2e.native_rig import native_machine
-from tests.e2e.phones import holding
 from tests.e2e.test_chat import by_hand
+from tests.fakes.trio_gates import holding
 
 
 @pytest.fixture

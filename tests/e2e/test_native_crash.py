@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -18,10 +16,9 @@ from tests.e2e.native_rig import (
     after,
     begun,
     first,
+    fixtures,
     killed_at,
     messages,
-    native_machine,
-    project,
     says,
 )
 
@@ -43,15 +40,7 @@ KILLS = [
 ]
 
 
-@pytest.fixture
-def machine(tmp_path: Path) -> Iterator[Machine]:
-    with native_machine(tmp_path, mode="allow-all") as made:
-        yield made
-
-
-@pytest.fixture
-def repo(machine: Machine) -> GitRepo:
-    return project(machine)
+machine, repo = fixtures(mode="allow-all")
 
 
 @pytest.mark.parametrize(("point", "hit"), KILLS)

@@ -5,27 +5,18 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.e2e.daemon import PodiumDaemon
 from tests.e2e.machine import PATH, GitRepo, Machine
-from tests.e2e.native_rig import act, after, begun, first, killed_at, native_machine, project, says
+from tests.e2e.native_rig import act, after, begun, first, fixtures, killed_at, says
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="bubblewrap is Linux's")
 
 
-@pytest.fixture
-def machine(tmp_path: Path) -> Iterator[Machine]:
-    with native_machine(tmp_path, mode="allow-all", sandbox="required") as made:
-        yield made
-
-
-@pytest.fixture
-def repo(machine: Machine) -> GitRepo:
-    return project(machine)
+machine, repo = fixtures(mode="allow-all", sandbox="required")
 
 
 def telling_git(folder: Path, *watched: Path) -> Path:

@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from pathlib import Path
-
-import pytest
 
 from tests.e2e.daemon import PodiumDaemon
 from tests.e2e.machine import GitRepo, Machine
-from tests.e2e.native_rig import act, after, first, native_machine, project, says
+from tests.e2e.native_rig import act, after, first, fixtures, says
 from tests.e2e.rpc_client import Json
 
 WRITE: Json = {"action": "write_file", "path": "new.txt", "content": "x\n"}
@@ -19,15 +15,7 @@ DONE: Json = {"action": "transition", "to": "done", "summary": "to done"}
 COMMAND: Json = {"action": "run_command", "command": "echo made > made.txt"}
 
 
-@pytest.fixture
-def machine(tmp_path: Path) -> Iterator[Machine]:
-    with native_machine(tmp_path, mode="allow-all") as made:
-        yield made
-
-
-@pytest.fixture
-def repo(machine: Machine) -> GitRepo:
-    return project(machine)
+machine, repo = fixtures(mode="allow-all")
 
 
 HOOKED = """initial = "work"

@@ -15,12 +15,12 @@ from tests.e2e.phones import (
     begun,
     exited,
     heard,
-    holding,
     paired,
     started,
 )
 from tests.e2e.stories import LOOP, held, when, word
 from tests.fakes.model_server import ModelServer
+from tests.fakes.trio_gates import holding
 from tests.phone.driver import Phone
 
 pytestmark = pytest.mark.claude

@@ -79,17 +79,6 @@ async def test_what_a_person_says_reaches_the_agent(
         assert (await podium.rpc("voice.status"))["state"] == "ready"
 
 
-async def test_noise_says_nothing(
-    podium: PodiumDaemon, repo: GitRepo, model_server: ModelServer, recordings: dict[str, bytes]
-) -> None:
-    url, key = await paired(podium)
-    async with Phone(url, key) as phone:
-        sound = recordings["noise.wav"]
-        told = await phone.speak(sound, format="wav", deliver="prompt")
-        assert (told["text"], told["delivered"]) == ("", False)
-        assert phone.model.errors == [] and phone.faults == []
-
-
 async def test_a_cut_connection_and_a_killed_worker_cost_no_word(
     podium: PodiumDaemon, repo: GitRepo, model_server: ModelServer, recordings: dict[str, bytes]
 ) -> None:
@@ -114,23 +103,3 @@ async def test_a_cut_connection_and_a_killed_worker_cost_no_word(
         await heard(phone, session, told["text"])
         assert podium.machine.prompts(session, repo.path) == ["Hello", told["text"]]
         assert workers(podium) != [worker] and phone.faults == []
-
-
-async def test_two_phones_speak_at_once(
-    podium: PodiumDaemon, repo: GitRepo, model_server: ModelServer, recordings: dict[str, bytes]
-) -> None:
-    url, key = await paired(podium)
-    _, other_key = await paired(podium)
-    async with Phone(url, key) as phone, Phone(url, other_key) as other:
-        mine, theirs = await phone.press("wav"), await other.press()
-        first, second = recordings["austen-0890.wav"], recordings["goforward.raw"]
-        for at in range(0, max(len(first), len(second)), 10 * PIECE):
-            await phone.utter(mine, first[at : at + 10 * PIECE])
-            await other.utter(theirs, second[at : at + 10 * PIECE])
-        phone.model.voice.end(mine)
-        phone.flush()
-        told = await other.release(theirs)
-        assert {"go", "forward"} <= words(told["text"])
-        told = await phone.told(mine)
-        assert {"rather", "selfish"} <= words(told["text"])
-        assert phone.faults == other.faults == []

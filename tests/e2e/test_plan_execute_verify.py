@@ -2,11 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
-
-import pytest
-
 from tests.client.terminal import Terminal
 from tests.e2e.daemon import PodiumDaemon
 from tests.e2e.machine import GitRepo, Machine
@@ -18,8 +13,7 @@ from tests.e2e.native_rig import (
     act,
     after,
     first,
-    native_machine,
-    project,
+    fixtures,
     says,
 )
 from tests.e2e.rpc_client import Json
@@ -58,16 +52,7 @@ RULES: list[Json] = [
 ]
 
 
-@pytest.fixture
-def machine(tmp_path: Path) -> Iterator[Machine]:
-    with native_machine(tmp_path) as made:
-        made.model.load({"rules": RULES})
-        yield made
-
-
-@pytest.fixture
-def repo(machine: Machine) -> GitRepo:
-    return project(machine)
+machine, repo = fixtures(RULES)
 
 
 async def test_a_goal_is_planned_executed_verified_mended_and_committed_with_nobody_asked(

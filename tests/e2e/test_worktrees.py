@@ -44,12 +44,12 @@ async def worked(podium: PodiumDaemon, machine: Machine, repo: GitRepo) -> Json:
 async def killed_at(podium: PodiumDaemon, point: str, method: str, **params: object) -> list[Json]:
     """Have the daemon killed at a failpoint of a call; the worktrees that the next one lists."""
     await podium.stop()
-    podium._environment["PODIUM_FAILPOINT"] = point
+    podium.arm(point)
     await podium.start()
     with pytest.raises(Exception):  # noqa: B017, PT011 - whatever a lost connection is told as
         await podium.rpc(method, **params)
     await podium.wait()
-    del podium._environment["PODIUM_FAILPOINT"]
+    podium.arm(None)
     await podium.start()
     rows: list[Json] = await podium.rpc("worktrees.list")
     return rows

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
 from collections.abc import Callable, Iterable
 from itertools import chain, repeat
 
@@ -41,7 +40,7 @@ class Lives(PodiumDaemon):
         ``at_stop`` is called when a failpoint has stopped it.
         """
         for failpoint in chain(armed, repeat("")):
-            reading = await self._spawn({VARIABLE: failpoint} if failpoint else {})
+            reading = await self._spawn(**{VARIABLE: failpoint} if failpoint else {})
             self.begun.set()
             async with trio.open_nursery() as nursery:
                 nursery.start_soon(self._await_ready, reading)
@@ -54,24 +53,6 @@ class Lives(PodiumDaemon):
             self._answers = False
             self._tell()
             await self.may_return.wait()
-
-    async def _spawn(self, more: dict[str, str]) -> int:
-        """Start it; returns the descriptor on which it says that it is ready."""
-        reading, writing = os.pipe()
-        try:
-            with self._log.open("ab") as log:
-                self._process = await trio.lowlevel.open_process(
-                    self._command(writing),
-                    stdin=subprocess.DEVNULL,
-                    stdout=log,
-                    stderr=log,
-                    pass_fds=(writing,),
-                    cwd=self.machine.root,
-                    env=self.machine.environment(**more),
-                )
-        finally:
-            os.close(writing)
-        return reading
 
     async def _await_ready(self, reading: int) -> None:
         try:
