@@ -41,7 +41,7 @@ TALK_LOG = Path(__file__).with_name("facts_conversation.jsonl")
 
 TALK_NAMES = {"message.received", "tool.used", "hook.ended"}
 TREE_NAMES = {"tree.seen", "claim.made"}
-NAMED_NAMES = {"session.named"}
+NAMED_NAMES = {"session.named", "run.renamed"}
 LOOP_NAMES = {
     *("loop.started", "reply.received", "words.added"),
     *("action.intended", "action.ended", "loop.ended"),
