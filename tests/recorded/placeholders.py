@@ -32,7 +32,7 @@ _KINDS: Final = {
     r"|\b\d\d:\d\d:\d\d(?:\.\d+)?",
     "duration": r"(?<![\w.])\d+(?:\.\d+)? (?:(?:s|ms|min|h)(?: ago)?|days ago)\b"
     r"|(?<![\w:.])\d+:\d\d(?::\d\d)?(?![\w:])|(?<=seconds=)[\d.]+"
-    r"|(?m:^now(?=  )|(?<=  )now(?=  |$))",
+    r"|(?m:^now(?=  )|(?<=  )now(?=  |$| \())",
     "size": r"(?<![\w.])\d+(?:\.\d+)? [KMG]?B\b",
     "pid": r"(?<=pid )\d+",
     "key": r"(?<=untethered-)[0-9a-f]{32}",

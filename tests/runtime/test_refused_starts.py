@@ -167,7 +167,7 @@ async def test_what_the_agent_cannot_do_refuses_the_start_and_another_agent_may_
 async def test_a_conversation_is_refused_for_an_agent_that_takes_no_tools(
     machine: Machine,
 ) -> None:
-    machine.agent.capabilities = replace(machine.agent.capabilities, tools=False)
+    machine.agent.capabilities = replace(machine.agent.capabilities, own_tools="none")
     recipe = loop(machine, "talk = true", 'good = { exit = "turn-complete" }')
     async with running(machine) as daemon:
         said = await refusal(daemon, recipe)

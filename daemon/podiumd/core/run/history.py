@@ -132,7 +132,7 @@ class Note(msgspec.Struct):
     fact: Noted
 
 
-class VisitHead(msgspec.Struct, kw_only=True):
+class VisitHead(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     """A visit of a step without what happened in it. ``number`` counts the visits of the run,
     ``restart`` its restarts; ``outcome`` is ``None`` until an edge is taken; ``returned``: that
     leads to an earlier step."""
