@@ -57,8 +57,10 @@ def main(argv: list[str] | None = None) -> int:
     except Exception as error:
         if os.environ.get("PODIUM_DEBUG"):
             raise
+        older = "a daemon of another release may send less, 'podium status' tells; "
         _complain(
             f"This is a fault of the client ({type(error).__name__}: {error}); "
+            f"{older if isinstance(error, KeyError) else ''}"
             "the same command with PODIUM_DEBUG=1 shows where, which helps a report."
         )
         return errors.ERROR

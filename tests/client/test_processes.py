@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from podium import __main__
 from tests.client import processes
 from tests.client.fake_daemon import FakeDaemon, environment, podium, start
 from tests.client.processes import USUAL, Piped, is_usual
@@ -101,3 +102,12 @@ def test_an_end_by_a_signal_is_told_as_that(daemon: FakeDaemon) -> None:
         client.send_signal(signal.SIGKILL)
 
     assert client.returncode == -signal.SIGKILL
+
+
+def test_a_daemon_that_sends_less_is_named_as_the_cause(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    row = {"run_id": "1a2b"}
+    monkeypatch.setattr("podium.commands.runs.call", lambda _method, _params: row)
+    assert __main__.main(["runs", "rename", "1a2b", "A title"]) == 1
+    assert "KeyError: 'name'); a daemon of another release may send less" in capsys.readouterr().err
