@@ -89,14 +89,13 @@ def write(message: Message, *, version: bool) -> bytes:
     """
     head: dict[str, Any] = {"jsonrpc": "2.0"} if version else {}
     body: dict[str, Any]
-    match message:
-        case Request():
-            body = {"id": message.id, "method": message.method, "params": message.params}
-        case Notice():
-            body = {"method": message.method, "params": message.params}
-        case Answer():
-            said = {"result": message.result} if message.error is None else _said(message.error)
-            body = {"id": message.id, **said}
+    if isinstance(message, Request):
+        body = {"id": message.id, "method": message.method, "params": message.params}
+    elif isinstance(message, Notice):
+        body = {"method": message.method, "params": message.params}
+    else:
+        said = {"result": message.result} if message.error is None else _said(message.error)
+        body = {"id": message.id, **said}
     return msgspec.json.encode(whole_text(head | body)) + b"\n"
 
 
