@@ -1,0 +1,121 @@
+"""Cases of the kit: what is said to the agent, and what it says."""
+
+from __future__ import annotations
+
+from podiumd.drivers.base import Output
+from tests.drivers.kit.bench import Bench, command, only, said
+from tests.drivers.kit.registry import case
+from tests.drivers.rig import states
+
+PIECES = ["Erst ", "Zweitens: naïve café ☕ ", "and 漢字.\n"]
+
+
+@case("14")
+async def its_words_come_in_their_order(bench: Bench) -> None:
+    bench.script({"text": PIECES, "tools": [command("true", ask=False)]}, {"text": "Done."})
+    report, events = await bench.play()
+    assert said(events) == "".join(PIECES) + "Done."
+    assert "".join(report.texts) == "".join(PIECES) + "Done." and report.kind == "done"
+
+
+@case("14b")
+async def lines_and_letters_may_come_in_parts(bench: Bench) -> None:
+    bench.script({"text": PIECES}, dribbles=True)
+    report, events = await bench.play()
+    assert said(events) == "".join(PIECES) and report.bad_lines == 0
+
+
+@case("15")
+async def a_long_prompt_goes_in_whole(bench: Bench) -> None:
+    prompt = "".join(f"line {number}: naïve café ☕\n" for number in range(28_000))
+    bench.script({"text": "Read."})
+    report, _ = await bench.play(bench.request(prompt))
+    assert report.kind == "done" and bench.prompts == [prompt]
+
+
+@case("15b")
+async def a_prompt_that_is_too_long_is_refused_before_anything_is_sent(bench: Bench) -> None:
+    report, events = await bench.play(bench.request("x" * (4 << 20)))
+    assert report.kind == "failed" and "attach it as a file" in report.detail
+    assert events == [] and bench.asked == []
+
+
+@case("16")
+async def a_prompt_of_odd_characters_arrives(bench: Bench) -> None:
+    bench.script({"text": "Read."})
+    await bench.play(bench.request("a\nb\r\nc\x00d \ud83d e\u2028f"))
+    assert bench.prompts == ["a\nb\r\nc\x00d ? e\u2028f"]
+
+
+@case("16b")
+async def the_fate_of_the_prompt_is_told(bench: Bench) -> None:
+    bench.script({"text": "Read."})
+    request = bench.request()
+    report, events = await bench.play(request)
+    assert states(events, request.prompt_uuid)[-1] == "completed" and report.prompt_recorded
+
+
+@case("18")
+async def an_answer_by_schema_is_the_outcome(bench: Bench) -> None:
+    bench.script({"text": "So.", "structured": {"outcome": "done"}})
+    report, _ = await bench.play(bench.request(schema={"type": "object"}))
+    assert report.structured == {"outcome": "done"}
+
+
+@case("19")
+async def a_turn_may_end_without_a_word(bench: Bench) -> None:
+    bench.script({})
+    report, events = await bench.play()
+    assert (report.kind, report.result_text, said(events)) == ("done", "", "")
+
+
+@case("20")
+async def what_it_says_after_its_end_is_kept_and_holds_nothing_up(bench: Bench) -> None:
+    bench.script({"text": "Hello."}, goes_on=True)
+    report, _ = await bench.play()
+    assert report.kind == "done" and report.texts[0] == "Hello."
+    spool = next(bench.rig.turns.glob("*/out.jsonl")).read_text()
+    assert "one word more" in spool
+
+
+@case("21")
+async def what_nobody_knows_is_passed_over(bench: Bench) -> None:
+    bench.script({"text": "Hello."}, unknown_update=True)
+    report, events = await bench.play()
+    assert (report.kind, report.texts, report.bad_lines) == ("done", ("Hello.",), 0)
+    assert said(events) == "Hello."
+
+
+@case("22")
+async def a_request_that_nobody_knows_is_refused_at_once(bench: Bench) -> None:
+    """The agent waits for the answer: without it the turn would never end."""
+    bench.script({"text": "Hello."}, unknown_request=True)
+    report, _ = await bench.play()
+    assert (report.kind, report.texts) == ("done", ("Hello.",))
+
+
+@case("23")
+async def two_ends_are_one(bench: Bench) -> None:
+    bench.script({"text": "Hello."}, two_ends=True)
+    report, events = await bench.play()
+    assert (report.kind, report.texts, said(events)) == ("done", ("Hello.",), "Hello.")
+
+
+@case("23b")
+async def its_use_is_told_as_far_as_it_is_declared(bench: Bench) -> None:
+    bench.script({"text": "Hello.", "tools": [command("true", ask=False)]}, {"text": "Done."})
+    report, _ = await bench.play()
+    usage = bench.driver.capabilities.usage
+    assert (report.cost_usd > 0) is (usage == "cost")
+    assert (report.tokens is not None) is (usage != "none")
+    if report.tokens is not None:
+        assert report.tokens.read >= report.tokens.cached and report.tokens.written > 0
+
+
+@case("23c")
+async def what_a_tool_did_is_told(bench: Bench) -> None:
+    bench.script({"tools": [command("true", ask=False)]}, {"text": "Done."})
+    report, events = await bench.play()
+    kinds = [one.kind for one in only(events, Output)]
+    assert kinds.index("tool") < kinds.index("text") and report.tool_begun
+    assert any("true" in one.delta for one in only(events, Output) if one.kind == "tool")
