@@ -139,3 +139,4 @@ async def one_that_only_tries_again_is_as_good_as_silent(bench: Bench) -> None:
         bench.pass_time(0.2 * asked.idle_timeout_seconds)
         await follow(turn)
     assert turn.report.kind == "timeout"
+    assert turn.report.seconds < 1.5 * asked.idle_timeout_seconds, "by the clock that stands still"

@@ -1,0 +1,331 @@
+"""Claude's driver with one thing broken, for each case that it passes: each is seen to fail."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+import pytest
+from msgspec.structs import replace
+
+from podiumd.agents.claude import arguments, dialect, driver, tools
+from podiumd.agents.claude.arguments import claude_arguments
+from podiumd.agents.claude.dialect import ClaudeDialect
+from podiumd.agents.claude.driver import ClaudeDriver
+from podiumd.core.reply.report import TurnReport
+from podiumd.drivers import spooled, spooled_driver
+from podiumd.drivers.agent_process import AgentProcess
+from podiumd.drivers.base import (
+    ApprovalWithdrawn,
+    Decision,
+    Output,
+    PendingTurn,
+    PromptState,
+    TurnEvent,
+    TurnRequest,
+    TurnStatus,
+)
+from podiumd.drivers.failed_start import FailedStart
+from podiumd.drivers.spool import SpoolReader
+from podiumd.formats import claude_control, claude_turn
+from podiumd.formats.claude_events import BadLine, ControlRequest, Other
+from podiumd.formats.claude_stream import decode
+
+Break = Callable[[pytest.MonkeyPatch], None]
+
+
+class Broken(msgspec.Struct, frozen=True):
+    """One thing that is broken, and the numbers of the cases that must notice."""
+
+    name: str
+    by: Break
+    cases: tuple[str, ...]
+
+
+BROKEN: Final[list[Broken]] = []
+
+
+def noticed_by(*cases: str) -> Callable[[Break], Break]:
+    """Put what breaks a driver into the list."""
+
+    def add(by: Break) -> Break:
+        BROKEN.append(Broken(getattr(by, "__name__", ""), by, cases))
+        return by
+
+    return add
+
+
+def _reports(patch: pytest.MonkeyPatch, change: Callable[[TurnReport], TurnReport]) -> None:
+    real = ClaudeDialect.report
+    patch.setattr(ClaudeDialect, "report", lambda self, ending: change(real(self, ending)))
+
+
+def _events(patch: pytest.MonkeyPatch, change: Callable[[TurnEvent], TurnEvent | None]) -> None:
+    real = ClaudeDialect.feed
+
+    def feed(self: ClaudeDialect, line: bytes) -> Sequence[TurnEvent]:
+        return [one for event in real(self, line) if (one := change(event)) is not None]
+
+    patch.setattr(ClaudeDialect, "feed", feed)
+
+
+@noticed_by(
+    *("03", "06", "09", "13", "34", "34b", "35", "36", "37", "38", "40b", "41b"),
+    *("42", "42b", "43", "44", "45", "45b", "45c", "46", "47", "48"),
+)
+def every_end_is_a_success(patch: pytest.MonkeyPatch) -> None:
+    _reports(patch, lambda report: replace(report, kind="done"))
+
+
+def _without_words(report: TurnReport) -> TurnReport:
+    return replace(report, detail="it failed")
+
+
+@noticed_by("01", "02", "15b")
+def a_start_that_fails_has_no_words(patch: pytest.MonkeyPatch) -> None:
+    real = FailedStart
+    patch.setattr(spooled_driver, "FailedStart", lambda report: real(_without_words(report)))
+
+
+@noticed_by("14", "14b", "23", "23c", "33", "45c", "57")
+def nothing_is_told_of_its_work(patch: pytest.MonkeyPatch) -> None:
+    _events(patch, lambda event: None if isinstance(event, Output) else event)
+
+
+@noticed_by("15", "16")
+def a_prompt_is_tidied_and_cut(patch: pytest.MonkeyPatch) -> None:
+    real = claude_control.user_message
+
+    def user_message(text: str, uuid: str) -> bytes:
+        return real(" ".join(text.split())[:1000], uuid)
+
+    patch.setattr(claude_control, "user_message", user_message)
+
+
+@noticed_by("07b", "08", "08b", "09b")
+def each_turn_has_a_session_of_its_own(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(arguments, "_session", lambda request: ["--session-id", str(uuid.uuid4())])
+
+
+@noticed_by("16b", "60")
+def the_fate_of_messages_is_not_told(patch: pytest.MonkeyPatch) -> None:
+    _events(patch, lambda event: None if isinstance(event, PromptState) else event)
+
+
+@noticed_by("18")
+def an_answer_by_schema_is_dropped(patch: pytest.MonkeyPatch) -> None:
+    _reports(patch, lambda report: replace(report, structured=None))
+
+
+@noticed_by("19")
+def a_turn_without_words_is_broken(patch: pytest.MonkeyPatch) -> None:
+    def change(report: TurnReport) -> TurnReport:
+        return report if report.texts else replace(report, kind="broken")
+
+    _reports(patch, change)
+
+
+@noticed_by("20")
+def what_comes_after_the_end_undoes_it(patch: pytest.MonkeyPatch) -> None:
+    unfinished = property(lambda self: self._active_since_result)
+    patch.setattr(claude_turn.TurnReader, "_unfinished", unfinished)
+
+
+@noticed_by("21")
+def what_is_not_known_is_a_hole(patch: pytest.MonkeyPatch) -> None:
+    def strict(line: bytes) -> Any:
+        event = decode(line)
+        return BadLine("unknown", len(line)) if isinstance(event, Other) else event
+
+    patch.setattr(dialect, "decode", strict)
+
+
+@noticed_by("22")
+def a_request_that_nobody_knows_is_left_waiting(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(tools.ServedTools, "refuse_unknown", lambda self, request: None)
+
+
+@noticed_by("23b")
+def its_use_is_not_counted(patch: pytest.MonkeyPatch) -> None:
+    _reports(patch, lambda report: replace(report, cost_usd=0.0, tokens=None))
+
+
+@noticed_by("24", "25", "27", "31", "51")
+def leave_is_given_without_asking(patch: pytest.MonkeyPatch) -> None:
+    def allows(self: tools.ServedTools, request: ControlRequest) -> bool:
+        line = claude_control.allow(request.request_id)
+        self._due[request.request_id] = tools._Due(line, request.tool_use_id)
+        return True
+
+    patch.setattr(tools.ServedTools, "allows", allows)
+
+
+@noticed_by("26")
+def leave_for_good_is_a_no(patch: pytest.MonkeyPatch) -> None:
+    real = dialect._answer_line
+
+    def answer_line(request: ControlRequest, decision: Decision) -> bytes:
+        return real(request, Decision("deny") if decision.rule else decision)
+
+    patch.setattr(dialect, "_answer_line", answer_line)
+
+
+@noticed_by("28")
+def a_withdrawal_is_not_told(patch: pytest.MonkeyPatch) -> None:
+    _events(patch, lambda event: None if isinstance(event, ApprovalWithdrawn) else event)
+
+
+@noticed_by("29")
+def an_answer_can_be_sent_once_only(patch: pytest.MonkeyPatch) -> None:
+    real = ClaudeDialect.answer
+
+    def answer(self: ClaudeDialect, request_id: str, decision: Decision) -> Any:
+        known = request_id in self._answers
+        return None if known else real(self, request_id, decision)
+
+    patch.setattr(ClaudeDialect, "answer", answer)
+
+
+@noticed_by("29b")
+def an_answer_to_nothing_counts(patch: pytest.MonkeyPatch) -> None:
+    real = ClaudeDialect.answer
+
+    def answer(self: ClaudeDialect, request_id: str, decision: Decision) -> Any:
+        return real(self, request_id, decision) or ()
+
+    patch.setattr(ClaudeDialect, "answer", answer)
+
+
+def _passes_over(patch: pytest.MonkeyPatch, unheard: Callable[[str], bool]) -> None:
+    real = ClaudeDialect.feed
+
+    def feed(self: ClaudeDialect, line: bytes) -> Sequence[TurnEvent]:
+        event = decode(line)
+        if isinstance(event, ControlRequest) and unheard(event.request_id):
+            return []
+        return real(self, line)
+
+    patch.setattr(ClaudeDialect, "feed", feed)
+
+
+@noticed_by("31", "36")
+def the_id_0_is_none(patch: pytest.MonkeyPatch) -> None:
+    _passes_over(patch, lambda request_id: request_id == "0")
+
+
+@noticed_by("31b")
+def an_id_is_a_number(patch: pytest.MonkeyPatch) -> None:
+    _passes_over(patch, lambda request_id: not request_id.isdigit())
+
+
+@noticed_by("31c")
+def an_id_is_answered_once_for_all_time(patch: pytest.MonkeyPatch) -> None:
+    known: set[str] = set()
+
+    def unheard(request_id: str) -> bool:
+        again = request_id in known
+        known.add(request_id)
+        return again
+
+    _passes_over(patch, unheard)
+
+
+@noticed_by("32", "32b")
+def the_answer_to_a_call_is_lost(patch: pytest.MonkeyPatch) -> None:
+    real = tools.ServedTools.reply
+
+    def reply(self: tools.ServedTools, call_id: str, text: str, success: bool) -> Any:
+        return real(self, call_id, "nothing", True)
+
+    patch.setattr(tools.ServedTools, "reply", reply)
+
+
+@noticed_by("32d")
+def a_call_of_what_is_not_served_is_none(patch: pytest.MonkeyPatch) -> None:
+    real = tools.ServedTools._message
+
+    def message(self: tools.ServedTools, event: Any, size: int) -> Any:
+        return [] if "transition" in str(event.message) else real(self, event, size)
+
+    patch.setattr(tools.ServedTools, "_message", message)
+
+
+@noticed_by("33b")
+def what_the_step_allows_is_not_passed_on(patch: pytest.MonkeyPatch) -> None:
+    real = claude_arguments
+    patch.setattr(driver, "claude_arguments", lambda request: real(replace(request, allow=())))
+
+
+@noticed_by("39")
+def nothing_is_swept(patch: pytest.MonkeyPatch) -> None:
+    async def end_leftovers(turn_id: str, directory: Any) -> tuple[str, ...]:
+        return ()
+
+    patch.setattr(spooled, "end_leftovers", end_leftovers)
+
+
+@noticed_by("40")
+def nothing_is_killed(patch: pytest.MonkeyPatch) -> None:
+    nothing_is_swept(patch)
+    patch.setattr(AgentProcess, "signal", lambda self, number: None)
+
+
+@noticed_by("41")
+def a_question_is_silence(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(ClaudeDialect, "waits_for_answer", False)
+
+
+@noticed_by("41b")
+def a_retry_is_work(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(dialect, "_is_idle", lambda event: False)
+
+
+@noticed_by("13b")
+def all_turns_have_one_spool(patch: pytest.MonkeyPatch) -> None:
+    first: list[Path] = []
+
+    def reader(path: Path) -> SpoolReader:
+        first.append(path)
+        return SpoolReader(first[0])
+
+    patch.setattr(spooled, "SpoolReader", reader)
+
+
+def _inspected(patch: pytest.MonkeyPatch, status: TurnStatus) -> None:
+    async def inspect(self: ClaudeDriver, pending: PendingTurn) -> TurnStatus:
+        return status
+
+    patch.setattr(ClaudeDriver, "inspect", inspect)
+
+
+@noticed_by(*(f"50.{number:02}" for number in range(11)), "32c", "53", "55", "56", "57")
+def whatever_was_going_on_is_broken(patch: pytest.MonkeyPatch) -> None:
+    _inspected(patch, TurnStatus(state="broken", report=TurnReport(kind="broken")))
+
+
+@noticed_by("54")
+def what_an_agent_had_begun_with_is_nothing(patch: pytest.MonkeyPatch) -> None:
+    _inspected(patch, TurnStatus(state="absent"))
+
+
+@noticed_by("52")
+def open_questions_are_forgotten_when_a_turn_is_taken_up(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(ClaudeDialect, "attached", lambda self: self.reader.approvals.clear())
+
+
+@noticed_by("59")
+def the_agent_inherits_no_lock(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(TurnRequest, "inherited", ())
+
+
+@noticed_by("60")
+def words_have_another_id_each_time(patch: pytest.MonkeyPatch) -> None:
+    real = claude_control.user_message
+
+    def prompt(self: ClaudeDialect, text: str, name: str) -> tuple[bytes, ...]:
+        return (real(text, name if text == "go" else str(uuid.uuid4())),)
+
+    patch.setattr(ClaudeDialect, "prompt", prompt)
