@@ -8,14 +8,13 @@ own comes as three functions, and its dialect.
 from __future__ import annotations
 
 import shutil
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Final, Generic, TypeVar
 
 import trio
 
-from podiumd.core.prompts.tools import ToolSpec
 from podiumd.core.reply.report import TurnReport
 from podiumd.drivers.agent_process import AgentProcess
 from podiumd.drivers.base import PendingTurn, Turn, TurnRequest
@@ -36,14 +35,22 @@ LookBack = Callable[[TurnRequest | PendingTurn], Look]
 looks at the end of the turn what that record holds of it; of a pending turn all of it counts."""
 
 
+def messages_of(turn: TurnRequest | PendingTurn) -> tuple[str, ...]:
+    """Return the ids of the messages that the agent was, or may have been, sent: the prompt's
+    first."""
+    sent = turn.sent_uuids if isinstance(turn, PendingTurn) else ()
+    return tuple(dict.fromkeys((turn.prompt_uuid, *sent)))
+
+
 class SpooledDriver(Generic[D]):
     """Runs turns of an agent that is one process a turn.
 
     ``watch`` wakes the followers of its turns. ``spool_megabytes`` bounds the output of a turn that
-    starts, or is taken up, now. ``dialect`` makes the reader of a conversation, from the ids of
-    the prompts that it was sent and the tools that Podium serves. ``spawn`` starts the process with
-    the first lines of the conversation in its stdin (``podiumd.drivers.agent_process.spawn``); it
-    may raise ``OSError``, ``FifoError`` and ``ValueError``.
+    starts, or is taken up, now. ``dialect`` makes the reader of a conversation, of a turn that
+    starts or of one that is taken up: what it then needs of the request, beside what facts know,
+    the driver keeps in the turn's directory. ``spawn`` starts the process with the first lines of
+    the conversation in its stdin (``podiumd.drivers.agent_process.spawn``); it may raise
+    ``OSError``, ``FifoError`` and ``ValueError``.
     """
 
     def __init__(
@@ -51,7 +58,7 @@ class SpooledDriver(Generic[D]):
         watch: SpoolWatch,
         spool_megabytes: Callable[[], int] = lambda: SPOOL_MEGABYTES,
         *,
-        dialect: Callable[[Sequence[str], Sequence[ToolSpec]], D],
+        dialect: Callable[[TurnRequest | PendingTurn], D],
         spawn: Callable[[TurnRequest, D], Awaitable[AgentProcess]],
         look_back: LookBack,
     ) -> None:
@@ -69,7 +76,7 @@ class SpooledDriver(Generic[D]):
         turn that was interrupted reports ``interrupted``, whatever the agent had done by then. An
         agent that cannot be started at all is a turn without events whose report is ``failed``.
         """
-        dialect = self._dialect([request.prompt_uuid], request.served)
+        dialect = self._dialect(request)
         directory = Path(request.directory)
         look = self._look_back(request)
         failure = ""
@@ -108,7 +115,7 @@ class SpooledDriver(Generic[D]):
         if agent is None:
             raise LookupError(f"turn {pending.turn_id} has no living agent process")
         process = AgentProcess(agent, agent.pid)
-        dialect = self._dialect((pending.prompt_uuid, *pending.sent_uuids), pending.served)
+        dialect = self._dialect(pending)
         directory = Path(pending.directory)
         look = self._look_back(pending)
         with self._watch.follow(directory) as bell:

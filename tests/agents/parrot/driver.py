@@ -26,7 +26,7 @@ from podiumd.drivers.base import (
 from podiumd.drivers.dialect import Aftermath, Ending, Group
 from podiumd.drivers.reattach import find_agent, replay
 from podiumd.drivers.spooled import Look
-from podiumd.drivers.spooled_driver import SpooledDriver
+from podiumd.drivers.spooled_driver import SpooledDriver, messages_of
 
 
 class ParrotDialect:
@@ -133,7 +133,7 @@ def make(host: Host) -> ParrotDriver:
     return ParrotDriver(
         host.watch,
         host.spool_megabytes,
-        dialect=ParrotDialect,
+        dialect=lambda turn: ParrotDialect(messages_of(turn), turn.served),
         spawn=_spawn,
         look_back=_look_back,
     )

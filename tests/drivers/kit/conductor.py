@@ -14,14 +14,14 @@ import trio
 
 from podiumd.drivers.base import ApprovalRequested, Decision, Driver, TurnRequest
 from podiumd.drivers.spool import SpoolWatch, watch_spools
-from tests.drivers.kit.subjects import SUBJECTS
+from tests.drivers.kit.subjects import STEPPED, SUBJECTS
 from tests.drivers.rig import STEER
 from tests.drivers.serving import Podium
 
 
 def driver(subject: str, watch: SpoolWatch) -> Driver:
     """Make the driver of a subject."""
-    return SUBJECTS[subject].make(watch, lambda: 80)
+    return {**SUBJECTS, STEPPED.name: STEPPED}[subject].make(watch, lambda: 80)
 
 
 async def main(subject: str, request: TurnRequest, podium: Podium) -> None:

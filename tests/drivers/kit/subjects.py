@@ -13,7 +13,8 @@ from podiumd.agents.claude.driver import ClaudeDriver
 from podiumd.core.analysis.check_agents import Capabilities
 from podiumd.drivers.base import Driver
 from podiumd.drivers.spool import SpoolWatch
-from tests.drivers.kit import fake_claude
+from tests.drivers import stepped
+from tests.drivers.kit import fake_acp, fake_claude
 
 
 class Excuse(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -61,3 +62,6 @@ SUBJECTS: Final = {
     for subject in (Subject("claude", "claude", ClaudeDriver, fake_claude.UNSPOKEN),)
 }
 """By name. Another driver is one more here, and its file of excuses."""
+
+STEPPED: Final = Subject("stepped", "acp", stepped.make, fake_acp.UNSPOKEN)
+"""What proves the layer that drivers over JSON-RPC stand on. It plays cases of its own."""

@@ -26,7 +26,7 @@ from podiumd.drivers.base import PendingTurn, TurnRequest, TurnStatus
 from podiumd.drivers.dialect import Aftermath
 from podiumd.drivers.spool import SpoolWatch
 from podiumd.drivers.spooled import SPOOL_MEGABYTES, Look
-from podiumd.drivers.spooled_driver import SpooledDriver
+from podiumd.drivers.spooled_driver import SpooledDriver, messages_of
 
 CAPABILITIES: Final = Capabilities(
     structured_output=True,
@@ -78,7 +78,7 @@ class ClaudeDriver(SpooledDriver[ClaudeDialect]):
         tools: Callable[[], OwnTools] = lambda: "dialect",
     ) -> None:
         super().__init__(
-            watch, spool_megabytes, dialect=ClaudeDialect, spawn=_spawn, look_back=_look_back
+            watch, spool_megabytes, dialect=_dialect, spawn=_spawn, look_back=_look_back
         )
         self._tools = tools
 
@@ -100,6 +100,10 @@ class ClaudeDriver(SpooledDriver[ClaudeDialect]):
     ) -> Path | None:
         """Return the session's transcript, ``None`` where there is none yet."""
         return find_transcript(session_id, working_directory, environment)
+
+
+def _dialect(turn: TurnRequest | PendingTurn) -> ClaudeDialect:
+    return ClaudeDialect(messages_of(turn), turn.served)
 
 
 async def _spawn(request: TurnRequest, dialect: ClaudeDialect) -> AgentProcess:
