@@ -118,6 +118,7 @@ class SteppedDialect:
         return []
 
     def _permission(self, asked: Request) -> ApprovalRequested:
+        self.steps.confirm("prompt")  # its words may come before its answer to the mark
         call = asked.params["toolCall"]
         request = ApprovalRequested(
             str(asked.id), "execute", call.get("rawInput", {}), call["toolCallId"]
@@ -126,6 +127,8 @@ class SteppedDialect:
         return request
 
     def _update(self, update: dict[str, Any]) -> list[TurnEvent]:
+        if update["sessionUpdate"] in ("agent_message_chunk", "tool_call"):
+            self.steps.confirm("prompt")
         match update["sessionUpdate"]:
             case "agent_message_chunk":
                 self.texts.append(update["content"]["text"])

@@ -160,12 +160,13 @@ class Acp(Rpc):
 
     def _over(self, key: str | int, reason: str) -> None:
         self.working = False
-        for _ in range(2 if self.script["two_ends"] else 1):
-            usage = {"inputTokens": 10, "cachedReadTokens": 2, "outputTokens": 5}
-            self.result(key, {"stopReason": reason, "usage": usage})
-        self._update("usage_update", used=15, size=100000)
-        if self.script["goes_on"]:
-            self.text("one word more")
+        with self.together():
+            for _ in range(2 if self.script["two_ends"] else 1):
+                usage = {"inputTokens": 10, "cachedReadTokens": 2, "outputTokens": 5}
+                self.result(key, {"stopReason": reason, "usage": usage})
+            self._update("usage_update", used=15, size=100000)
+            if self.script["goes_on"]:
+                self.text("one word more")
 
     def on_session_cancel(self, params: Json) -> None:
         self.stop()

@@ -21,7 +21,8 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
@@ -123,6 +124,7 @@ class Agent:
         self._used = 0
         self._work: list[Callable[[], None]] = []
         self._child = 0
+        self._held: list[bytes] | None = None
 
     # -- a language ---------------------------------------------------------------------------
 
@@ -178,10 +180,23 @@ class Agent:
 
     def write(self, data: bytes) -> None:
         """Write bytes, in pieces where the script says so."""
+        if self._held is not None:
+            self._held.append(data)
+            return
         step = 7 if self.script["dribbles"] else 1 << 20
         left = memoryview(data)
         while left:
             left = left[os.write(1, left[:step]) :]
+
+    @contextmanager
+    def together(self) -> Iterator[None]:
+        """Write all that is said within at once: who reads its beginning may end the agent."""
+        self._held = []
+        try:
+            yield
+        finally:
+            held, self._held = self._held, None
+            self.write(b"".join(held))
 
     def request_id(self) -> str | int:
         """Make the next id of a request of the agent's."""

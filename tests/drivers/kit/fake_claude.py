@@ -170,12 +170,13 @@ class Claude(Agent):
         self._finish(uuid)
 
     def _finish(self, uuid: str) -> None:
-        for _ in range(2 if self.script["two_ends"] else 1):
-            for one in self._uuids if uuid else ():
-                self._life(one, "completed")
-            self._idle()
-        if self.script["goes_on"]:
-            self.text("one word more")
+        with self.together():
+            for _ in range(2 if self.script["two_ends"] else 1):
+                for one in self._uuids if uuid else ():
+                    self._life(one, "completed")
+                self._idle()
+            if self.script["goes_on"]:
+                self.text("one word more")
 
     def _result(self, **fields: Any) -> None:
         used = {"inputTokens": 8, "cacheReadInputTokens": 2, "outputTokens": 5, "costUSD": 0.001}

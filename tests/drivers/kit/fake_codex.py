@@ -129,11 +129,12 @@ class Codex(Rpc):
                 status, error = "failed", self._error(reply["error"])
                 self._notify("error", error=error, willRetry=False)
         self.working = False
-        for _ in range(2 if self.script["two_ends"] else 1):
-            self._notify("turn/completed", turn=self._turn_now(status, error))
-        self._status("idle")
-        if self.script["goes_on"]:
-            self.text("one word more")
+        with self.together():
+            for _ in range(2 if self.script["two_ends"] else 1):
+                self._notify("turn/completed", turn=self._turn_now(status, error))
+            self._status("idle")
+            if self.script["goes_on"]:
+                self.text("one word more")
 
     def _error(self, error: Json) -> Json:
         status, kind = error.get("status"), error.get("kind")
