@@ -24,7 +24,7 @@ from podiumd.formats.jsonrpc_lines import (
 )
 from tests.formats import hostile
 
-RECORDED = Path(__file__).parents[1] / "fixtures"
+RECORDED = Path(__file__).parents[1] / "fixtures/exchanges"
 
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
 ids = texts | st.integers(-(2**53), 2**53)
@@ -140,7 +140,7 @@ def test_a_request_that_is_not_ours_is_answered_under_its_own_id(id: str | int) 
     assert said.error.code == METHOD_NOT_FOUND and "craft/drainMidTurnQueue" in said.error.message
 
 
-@pytest.mark.parametrize("file", sorted(RECORDED.glob("*/*.exchange.jsonl")), ids=lambda p: p.stem)
+@pytest.mark.parametrize("file", sorted(RECORDED.glob("*/*.jsonl")), ids=lambda p: p.stem)
 def test_each_recorded_line_is_a_message_and_goes_back_to_what_it_was(file: Path) -> None:
     for row in file.read_text().splitlines():
         recorded = json.loads(row)["line"]
