@@ -23,10 +23,11 @@ async def test_every_agent_is_made_and_says_what_to_do_where_it_cannot_be_used(
     maker = Agents(Settings(loaded, lambda: loaded), environ, places)
     async with watch_spools() as watch:
         agents = maker.make(watch)
-    assert sorted(agents) == ["claude", "native", "scripted"]
+    assert sorted(agents) == ["claude", "codex", "native", "scripted"]
     # Without a script of the person's it has a demo, for one recipe.
     only = {name: agent.only_recipe for name, agent in agents.items()}
-    assert only == {"claude": None, "native": None, "scripted": "implement-and-review"}
+    others = {"claude": None, "codex": None, "native": None}
+    assert only == {**others, "scripted": "implement-and-review"}
     native = agents["native"]
     assert native.permission_mode == "confirm"
     assert "OPENAI_API_KEY" not in native.environment("turn")

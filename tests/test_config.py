@@ -37,6 +37,14 @@ idle_timeout_seconds = 1.5
 env = { A = "1" }
 pass_env = ["B"]
 tools = "stdio"
+[agents.codex]
+command = "/opt/codex"
+model = "gpt"
+effort = "high"
+turn_timeout_seconds = 60
+idle_timeout_seconds = 1.5
+env = { A = "1" }
+pass_env = ["B"]
 [agents.native]
 provider = "openai"
 base_url = "http://127.0.0.1:1234/v1"

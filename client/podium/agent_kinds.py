@@ -8,6 +8,7 @@ CHAT_AGENT = "native"
 LABELS = {
     "native": "Podium's own agent: an API key or a local model",
     "claude": "Claude Code",
+    "codex": "Codex",
     "scripted": "plays a file of turns, for trying things out",
 }
 """The agents that there are without a table in the configuration."""

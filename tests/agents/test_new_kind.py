@@ -134,7 +134,7 @@ async def _nothing(*_: Any) -> None:
 def test_the_doctor_looks_at_each(home: Home) -> None:
     config = home.load().config
     patient = subject(home.root, config=config, daemon_environ=home.environ)
-    found = {one.check: one for one in look_at(patient, checks_of(config)[:9])}
+    found = {one.check: one for one in look_at(patient, checks_of(config)[:10])}
     assert found["agent polly"].message == "parrot says Polly wants a cracker"
     assert found["agent pirate"].message == "parrot says Pieces of eight"
     (home.root / "bin/parrot").unlink()
@@ -148,6 +148,7 @@ def test_each_is_completed(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
     assert dict(complete(["chat", "--agent"], "")) == {
         "native": "Podium's own agent: an API key or a local model",
         "claude": "Claude Code",
+        "codex": "Codex",
         "scripted": "plays a file of turns, for trying things out",
         "polly": "an agent of kind parrot",
         "pirate": "an agent of kind parrot",

@@ -54,7 +54,7 @@ def offered(daemon: FakeDaemon, *words: str) -> list[str]:
         (["attach", "zz"], []),
         (["attach", RUN_ID, ""], []),
         (["show", ""], [SESSION_ID, "6one0000"]),
-        (["chat", "--agent", ""], ["native", "claude", "scripted"]),
+        (["chat", "--agent", ""], ["native", "claude", "codex", "scripted"]),
         (["prompt", "hi", "--agent", "n"], ["native"]),
         (["chat", "--recipe", ""], ["fix-it"]),
         (["chat", "--al"], ["--allow-all"]),

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import pytest
 
+from podiumd.drivers.spool import SpoolWatch, watch_spools
 from tests.codex.app_server import Home
 from tests.e2e.install_claude import InstallError
 from tests.e2e.install_codex import VARIABLE, install
@@ -43,3 +44,10 @@ def server() -> Iterator[ModelServer]:
 def home(tmp_path: Path, codex_binary: Path, server: ModelServer) -> Home:
     """A home in which Codex asks that model."""
     return Home(tmp_path, codex_binary, server)
+
+
+@pytest.fixture
+async def watch() -> AsyncIterator[SpoolWatch]:
+    """The service that wakes those who follow spools."""
+    async with watch_spools() as service:
+        yield service

@@ -69,9 +69,9 @@ def test_every_directory_of_sessions_needs_a_watch(tmp_path: Path) -> None:
 def test_sessions_are_where_the_settings_and_the_environment_say(tmp_path: Path) -> None:
     patient = with_settings(subject(tmp_path), agents__claude__env={"CLAUDE_CONFIG_DIR": "/c"})
     ours = patient.places.state / "sessions"
-    assert machine.roots(patient) == [Path("/c/projects"), ours, tmp_path / ".codex/sessions"]
+    assert machine.roots(patient) == [Path("/c/projects"), tmp_path / ".codex/sessions", ours]
     moved = replace(subject(tmp_path), environ={"HOME": str(tmp_path), "CODEX_HOME": "/x"})
-    assert machine.roots(moved) == [tmp_path / ".claude/projects", ours, Path("/x/sessions")]
+    assert machine.roots(moved) == [tmp_path / ".claude/projects", Path("/x/sessions"), ours]
 
 
 SAID = "ActiveState=active\nSubState=running\nMainPID=7\nNRestarts=0\nUnitFileState=enabled\n"

@@ -7,6 +7,7 @@ from pathlib import Path
 
 CLAUDE = Path(__file__).parents[1] / "fixtures" / "claude"
 CODEX = CLAUDE.with_name("codex")
+EXCHANGES = CLAUDE.with_name("exchanges") / "codex"
 
 
 def lines(name: str) -> list[bytes]:
@@ -35,13 +36,12 @@ def rollouts() -> list[str]:
 
 def exchanges() -> list[str]:
     """Return the names of all recorded conversations with an app-server of Codex."""
-    found = sorted(CODEX.glob("*.exchange.jsonl"))
-    return [path.name.removesuffix(".exchange.jsonl") for path in found]
+    return sorted(path.stem for path in EXCHANGES.glob("*.jsonl"))
 
 
 def exchange(name: str, side: str) -> list[bytes]:
     """Return the lines that one side, ``podium`` or ``agent``, wrote in such a conversation."""
-    rows = (CODEX / f"{name}.exchange.jsonl").read_bytes().splitlines()
+    rows = (EXCHANGES / f"{name}.jsonl").read_bytes().splitlines()
     read = (json.loads(row) for row in rows)
     return [json.dumps(row["line"]).encode() for row in read if row["from"] == side]
 

@@ -8,11 +8,6 @@ from typing import Final
 
 from podiumd.agents.kind import Where
 
-
-def _codex(where: Where) -> Path:
-    return Path(where.environ.get("CODEX_HOME") or where.home / ".codex") / "sessions"
-
-
-OTHERS: Final[Mapping[str, Callable[[Where], Path]]] = {"codex": _codex}
+OTHERS: Final[Mapping[str, Callable[[Where], Path]]] = {}
 """Where each keeps its session files, by the name of their format. No agent of ours has such a
 name: its sessions would be taken for theirs."""

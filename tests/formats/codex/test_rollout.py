@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from podiumd.formats.codex.rollout import Trace, trace
+from podiumd.formats.codex.rollout import Trace, arguments_of, trace
 from tests.formats import fixtures
 
 
@@ -64,3 +64,13 @@ def test_every_cut_within_a_turn_tells_the_prompt_once_its_row_is_there() -> Non
     lines = fixtures.rollout("killed-resumed").splitlines()
     told = [trace(lines[:end], "u1").recorded for end in range(13)]
     assert told == [False] * 8 + [True] * 5
+
+
+def test_what_a_call_was_given_stands_there_before_leave_is_asked_for() -> None:
+    lines = fixtures.rollout("subagent").splitlines()
+    given = {"cmd": "touch subfile", "sandbox_permissions": "require_escalated"}
+    assert arguments_of(lines, "call_0009_0") == {**given, "justification": "sub"}
+    assert arguments_of(lines, "call_0009_1") is None
+    payload = {"type": "function_call", "call_id": "c", "arguments": "{torn"}
+    odd = json.dumps({"type": "response_item", "payload": payload}).encode()
+    assert arguments_of([odd, b"c"], "c") is None

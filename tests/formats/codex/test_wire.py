@@ -61,6 +61,12 @@ def test_what_is_missing_or_odd_is_read_as_its_default() -> None:
     assert read(wire.ThreadItem, {"type": "plan", "changes": 3}) == wire.ThreadItem(type="plan")
 
 
+def test_a_notice_has_its_time() -> None:
+    assert wire.emitted_at(b'{"method": "error", "emittedAtMs": 5}') == 5
+    assert wire.emitted_at(b"{}") == wire.emitted_at(b"torn") == 0
+    assert wire.emitted_at(b'{"emittedAtMs": "x"}') == 0
+
+
 def test_every_struct_reads_with_its_defaults_alone() -> None:
     for shape in set(wire.GIVEN.values()):
         assert read(shape, {}) == shape()

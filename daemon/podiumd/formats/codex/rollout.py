@@ -7,12 +7,13 @@ two leaves a row without an id, which is the prompt all the same.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
-from typing import Final
+from collections.abc import Collection, Iterable, Sequence
+from typing import Any, Final
 
 import msgspec
 
 from podiumd.formats.codex_session import is_persons
+from podiumd.formats.json_fields import mapping, read_object, string
 from podiumd.formats.json_lines import Reader
 
 _TURN_BEGINS: Final = "task_started"
@@ -69,3 +70,18 @@ def trace(lines: Iterable[bytes], uuid: str, later: Collection[str] = ()) -> Tra
             nameless += 1
     recorded = uuid in found or nameless > 0
     return Trace(recorded, tuple(one for one in found if one in later))
+
+
+def arguments_of(lines: Sequence[bytes], call_id: str) -> dict[str, Any] | None:
+    """Return what the model gave a call, by the call's id; ``None`` where it does not stand there.
+
+    Codex writes a call down before it asks for leave. The last one of that id counts.
+    """
+    wanted = call_id.encode()
+    for line in reversed(lines):
+        raw = read_object(line, errors="replace") if wanted in line else ""
+        payload = {} if isinstance(raw, str) else mapping(raw, "payload")
+        if payload.get("type") == "function_call" and payload.get("call_id") == call_id:
+            found = read_object(string(payload, "arguments").encode())
+            return None if isinstance(found, str) else found
+    return None

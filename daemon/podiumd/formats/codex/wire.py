@@ -43,6 +43,18 @@ def _fits(shape: type[Said], name: str, value: Mapping[str, Any]) -> bool:
     return True
 
 
+class _Stamped(msgspec.Struct):
+    emittedAtMs: int = 0  # noqa: N815 - the protocol's word
+
+
+def emitted_at(line: bytes) -> int:
+    """Return when a line was said, in ms since 1970; 0 where it does not tell."""
+    try:
+        return msgspec.json.decode(line, type=_Stamped).emittedAtMs
+    except msgspec.MsgspecError:
+        return 0
+
+
 class Thread(Said, frozen=True):
     """A conversation. ``path`` is its session file; a sub-agent's has a parent."""
 
@@ -111,10 +123,8 @@ class ThreadItem(Said, frozen=True):
     changes: tuple[FileUpdateChange, ...] = ()
     server: str = ""
     tool: str = ""
-    arguments: Any = None
-    error: Any = None
     query: str = ""
-    path: str = ""
+    prompt: str | None = None
 
 
 class ItemNotification(Said, frozen=True):
@@ -234,16 +244,6 @@ class FileChangeApproval(Said, frozen=True):
     grant_root: str | None = None
 
 
-class PermissionsApproval(Said, frozen=True):
-    """``item/permissions/requestApproval``: may the sandbox be opened so far?"""
-
-    thread_id: str = ""
-    turn_id: str = ""
-    item_id: str = ""
-    reason: str | None = None
-    permissions: Any = None
-
-
 class QuestionOption(Said, frozen=True):
     """A possible answer."""
 
@@ -270,12 +270,16 @@ class UserInputRequest(Said, frozen=True):
 
 
 class Elicitation(Said, frozen=True):
-    """``mcpServer/elicitation/request``: a server of tools asks, or Codex for one of its tools."""
+    """``mcpServer/elicitation/request``: a server of tools asks, or Codex for one of its tools.
+
+    ``meta`` says which of the two, and what the tool is given.
+    """
 
     thread_id: str = ""
     turn_id: str | None = None
     server_name: str = ""
     message: str = ""
+    meta: Any = msgspec.field(name="_meta", default=None)
 
 
 GIVEN: Final[Mapping[str, type[Said]]] = {
@@ -289,7 +293,6 @@ GIVEN: Final[Mapping[str, type[Said]]] = {
     "ItemCompletedNotification": ItemNotification,
     "ItemStartedNotification": ItemNotification,
     "McpServerElicitationRequestParams": Elicitation,
-    "PermissionsRequestApprovalParams": PermissionsApproval,
     "RateLimitSnapshot": RateLimitSnapshot,
     "RateLimitWindow": RateLimitWindow,
     "ReasoningSummaryTextDeltaNotification": DeltaNotification,
@@ -325,3 +328,8 @@ ITEMS: Final = (
     "collabAgentToolCall",
 )
 """The types of ``ThreadItem`` that are read."""
+
+WORKING: Final = frozenset(
+    {"commandExecution", "fileChange", "mcpToolCall", "webSearch", "collabAgentToolCall"}
+)
+"""Those that do something, or begin with it."""

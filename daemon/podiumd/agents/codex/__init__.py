@@ -1,0 +1,1 @@
+"""Codex: a process a turn, spoken to as an app-server."""

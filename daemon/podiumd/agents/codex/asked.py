@@ -1,0 +1,221 @@
+"""The requests of Codex to us in a turn: leave for commands and changes, questions, tools. No I/O.
+
+What people have allowed or forbidden before is answered at once; the rest waits for a person. Only
+answers for once are given: what holds for longer is Podium's own memory. An answer that is given
+again, or too late, does nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+import msgspec
+
+from podiumd.agents.codex import leave
+from podiumd.agents.codex.script import Script
+from podiumd.core.recipe.served_tools import SERVER
+from podiumd.core.reply.report import Denial
+from podiumd.drivers.base import ApprovalRequested, Decision
+from podiumd.formats.codex import wire
+from podiumd.formats.jsonrpc_lines import Answer, Id, Request, not_found, write
+
+Called = Callable[[str], Mapping[str, Any] | None]
+"""Looks up the arguments of a call by its id, in Codex's own record of the thread."""
+
+MCP_CALL: Final = "mcp_tool_call"
+ASK_PERSON: Final = "AskUserQuestion"
+READ_ONLY: Final = "this step may only read"
+
+_USUAL: Final = (None, "use_default")
+
+
+class _Waiting(msgspec.Struct, frozen=True):
+    asked: ApprovalRequested
+    id: Id
+    answer: Callable[[Decision], dict[str, Any]]
+
+
+class Asked:
+    """The open requests of one turn. ``called`` tells what a call of the model's asks for."""
+
+    def __init__(self, script: Script, called: Called) -> None:
+        self._script = script
+        self._allow = script.allow
+        self._called = called
+        self._items: dict[str, wire.ThreadItem] = {}
+        self._waiting: dict[str, _Waiting] = {}
+        self._due: dict[str, bytes] = {}
+        self._answers: dict[str, bytes] = {}
+        self.denials: dict[str, Denial] = {}
+
+    @property
+    def waiting(self) -> list[ApprovalRequested]:
+        """List the open requests that wait for a person, oldest first."""
+        return [one.asked for one in self._waiting.values()]
+
+    def due(self) -> list[bytes]:
+        """Hand out the answers that need no person, once."""
+        lines = [*self._due.values()]
+        self._due.clear()
+        return lines
+
+    def note(self, item: wire.ThreadItem) -> None:
+        """Note an item that has begun: a request names it."""
+        self._items[item.id] = item
+
+    def resolved(self, request_id: Id) -> str | None:
+        """Note that no answer is waited for any more; return the request if it was open."""
+        key = str(request_id)
+        self._due.pop(key, None)
+        return None if self._waiting.pop(key, None) is None else key
+
+    def take(self, request: Request) -> ApprovalRequested | None:
+        """Take a request; return it where a person is to decide."""
+        match request.method:
+            case "item/commandExecution/requestApproval":
+                return self._command(request, wire.read(wire.CommandApproval, request.params))
+            case "item/fileChange/requestApproval":
+                return self._change(request, wire.read(wire.FileChangeApproval, request.params))
+            case "item/tool/requestUserInput":
+                return self._question(request, wire.read(wire.UserInputRequest, request.params))
+            case "mcpServer/elicitation/request":
+                return self._elicitation(request, wire.read(wire.Elicitation, request.params))
+            case _:
+                self._due[str(request.id)] = write(not_found(request), version=False)
+                return None
+
+    def answer(self, request_id: str, decision: Decision) -> bytes | None:
+        """Build the answer's line; the first one holds, and is given again."""
+        waiting = self._waiting.pop(request_id, None)
+        if waiting is not None:
+            if decision.behavior == "deny":
+                self._denied(waiting.asked)
+            elif decision.rule:
+                self._allow = (*self._allow, decision.rule)
+            self._answers[request_id] = _line(waiting.id, waiting.answer(decision))
+        return self._answers.get(request_id)
+
+    # -- each kind ---------------------------------------------------------------------------
+
+    def _command(self, request: Request, asked: wire.CommandApproval) -> ApprovalRequested | None:
+        given = {"command": leave.script_of(asked.command), "cwd": asked.cwd or ""}
+        verdict = leave.on_command(
+            asked, self._script.tools, self._allow, escalated=self._escalated(asked.item_id)
+        )
+        tool, words = leave.COMMAND, asked.reason or ""
+        return self._judged(request, verdict, tool, given, asked.item_id, words)
+
+    def _escalated(self, call_id: str) -> bool | None:
+        """Return whether the call wants out of the sandbox, ``None`` where it is not found."""
+        arguments = self._called(call_id)
+        if arguments is None:
+            return None
+        return arguments.get("sandbox_permissions") not in _USUAL
+
+    def _change(self, request: Request, asked: wire.FileChangeApproval) -> ApprovalRequested | None:
+        item = self._items.get(asked.item_id, wire.ThreadItem())
+        paths = [change.path for change in item.changes]
+        given: dict[str, Any] = {"file_path": paths[0] if paths else ""}
+        if len(paths) > 1:
+            given["files"] = paths
+        given["diff"] = "\n".join(change.diff for change in item.changes)
+        if asked.grant_root is not None:
+            given["writable_from_now_on"] = asked.grant_root
+        verdict = leave.on_change(item, asked.grant_root, self._script.tools, self._allow)
+        tool, words = leave.change_tool(item), asked.reason or ""
+        return self._judged(request, verdict, tool, given, asked.item_id, words)
+
+    def _judged(
+        self,
+        request: Request,
+        verdict: leave.Verdict,
+        tool: str,
+        given: dict[str, Any],
+        item_id: str,
+        words: str,
+    ) -> ApprovalRequested | None:
+        asked = ApprovalRequested(str(request.id), tool, given, item_id, words)
+        if verdict == "ask":
+            return self._wait(asked, request.id, _leave_for_once)
+        if verdict == "deny":
+            self._denied(asked)
+        self._due[str(request.id)] = _line(request.id, _leave_for_once(Decision(verdict)))
+        return None
+
+    def _question(self, request: Request, asked: wire.UserInputRequest) -> ApprovalRequested | None:
+        questions = [
+            {
+                "question": one.question,
+                "header": one.header,
+                "options": [
+                    {"label": option.label, "description": option.description}
+                    for option in one.options or ()
+                ],
+            }
+            for one in asked.questions
+        ]
+
+        def answers(decision: Decision) -> dict[str, Any]:
+            said = (decision.updated_input or {}).get("answers", {})
+            return {
+                "answers": {
+                    one.id: {"answers": [said[one.question]] if one.question in said else []}
+                    for one in asked.questions
+                }
+            }
+
+        found = ApprovalRequested(
+            str(request.id), ASK_PERSON, {"questions": questions}, asked.item_id, "", True
+        )
+        return self._wait(found, request.id, answers)
+
+    def _elicitation(self, request: Request, asked: wire.Elicitation) -> ApprovalRequested | None:
+        about = asked.meta if isinstance(asked.meta, dict) else {}
+        tool = str(about.get("tool_name", ""))
+        if about.get("codex_approval_kind") != MCP_CALL:
+            # A server of the person's own wants a form filled in: no turn of ours can.
+            self._due[str(request.id)] = _line(request.id, {"action": "decline"})
+            return None
+        if asked.server_name == SERVER:
+            taken = tool in self._script.served
+            self._due[str(request.id)] = _line(
+                request.id, _elicited(Decision("allow" if taken else "deny"))
+            )
+            return None
+        name = f"mcp__{asked.server_name}__{tool}"
+        given = about.get("tool_params")
+        found = ApprovalRequested(
+            str(request.id), name, given if isinstance(given, dict) else {}, "", asked.message
+        )
+        if self._script.tools == "read-only":
+            self._denied(found)
+            self._due[str(request.id)] = _line(request.id, _elicited(Decision("deny")))
+            return None
+        if name in self._allow:
+            self._due[str(request.id)] = _line(request.id, _elicited(Decision("allow")))
+            return None
+        return self._wait(found, request.id, _elicited)
+
+    def _wait(
+        self, asked: ApprovalRequested, id: Id, answer: Callable[[Decision], dict[str, Any]]
+    ) -> ApprovalRequested:
+        self._waiting[asked.request_id] = _Waiting(asked, id, answer)
+        return asked
+
+    def _denied(self, asked: ApprovalRequested) -> None:
+        self.denials[asked.request_id] = Denial(asked.tool, asked.tool_use_id)
+
+
+def _leave_for_once(decision: Decision) -> dict[str, Any]:
+    return {"decision": "accept" if decision.behavior == "allow" else "decline"}
+
+
+def _elicited(decision: Decision) -> dict[str, Any]:
+    if decision.behavior == "allow":
+        return {"action": "accept", "content": None, "_meta": None}
+    return {"action": "decline", "content": None, "_meta": None}
+
+
+def _line(id: Id, result: dict[str, Any]) -> bytes:
+    return write(Answer(id, result), version=False)

@@ -1,0 +1,57 @@
+"""Codex: found and runnable, which version, and whether it is logged in."""
+
+from __future__ import annotations
+
+import shutil
+
+from podiumd.agents.codex.kind import home_of
+from podiumd.agents.examination import Examined, Provider, answer, ask
+from podiumd.observe.checks import Check, broken, ok, warn
+
+
+def examine(asked: Examined) -> Check:
+    """Look at it with the environment that the daemon gives it.
+
+    Nothing is wrong where it is missing: it is an agent that a person may do without.
+    """
+    command = asked.agent.plan.command[0]
+    theirs, ours = asked.environment(), asked.environment(asked.environ)
+    setting = f"agents.{asked.agent.name}.command"
+    program = shutil.which(command, path=theirs.get("PATH"))
+    if program is None:
+        elsewhere = shutil.which(command, path=ours.get("PATH"))
+        if elsewhere is not None:
+            message = f"{elsewhere} is on your PATH and not on the daemon's"
+            return warn(
+                asked.check, message, f"{asked.anew} from this shell, or set {setting} to the path"
+            )
+        return ok(asked.check, f"not installed: '{command}' is no program on PATH")
+    said, fault = ask(program, ["--version"], theirs)
+    if fault:
+        fix = "run it yourself to see why, or install it anew"
+        return broken(asked.check, f"{program} {fault}", fix)
+    if not home_of(theirs).is_dir():  # asking would make it
+        return ok(asked.check, f"{said} at {program}")
+    status, words, _ = answer(program, ["login", "status"], theirs)
+    if status not in (0, None):
+        message = f"{asked.agent.name} is not logged in to OpenAI ({said} at {program})"
+        fix = "run 'codex login' in a terminal; a provider of your own needs no login"
+        return warn(asked.check, message, fix)
+    how = f", {words.partition(chr(10))[0][:80]}" if words else ""
+    return ok(asked.check, f"{said} at {program}{how}")
+
+
+def is_ready(asked: Examined) -> bool:
+    """Return whether it runs and is logged in."""
+    there = shutil.which(asked.agent.plan.command[0], path=asked.environment().get("PATH"))
+    return there is not None and examine(asked).state == "ok"
+
+
+def at_hand(asked: Examined) -> bool:
+    """Return false: it is a program."""
+    return False
+
+
+def provider(asked: Examined) -> Provider | None:
+    """Return none: which server it asks stands in its own settings."""
+    return None

@@ -1,0 +1,111 @@
+"""Leave for what a turn does, by what people have said: Codex's own sandbox, and our answers. Pure.
+
+Codex asks before a command or a change of files under ``untrusted``. A turn whose recipe lets it do
+both unasked runs under ``on-request``: within the sandbox nothing is asked then, and what is asked
+wants out of it. A turn that may only read has a sandbox in which nothing can be written, and what
+wants out of that is refused.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Sequence
+from typing import Any, Final, Literal
+
+from podiumd.core.decide import policy
+from podiumd.formats.codex.wire import CommandApproval, ThreadItem
+
+ESCALATE: Final = "Escalate"
+"""What a recipe allows where it lets commands out of the sandbox unasked."""
+
+READ_ONLY: Final = "read-only"
+"""The tools of a step that may change nothing."""
+
+COMMAND, CHANGE, CREATE = "Bash", "Edit", "Write"
+"""The tools that questions name, as recipes do."""
+
+Verdict = Literal["allow", "ask", "deny"]
+
+_OURS: Final = {COMMAND: "run_command", CHANGE: "patch", CREATE: "write_file"}
+_READING: Final = frozenset({"read", "listFiles", "search"})
+_MORE_THAN_READING: Final = re.compile(r"[>`\n]|\$\(")
+_SHELLS: Final = frozenset({"bash", "sh", "zsh"})
+_SCRIPT: Final = "-lc"
+
+
+def sandbox(tools: str, roots: Sequence[str]) -> dict[str, Any]:
+    """Build the sandbox of a turn; ``roots`` may be written beside its working directory."""
+    if tools == "read-only":
+        return {"type": "readOnly"}
+    return {"type": "workspaceWrite", "writableRoots": [*roots]}
+
+
+def covers_all(allow: Sequence[str]) -> bool:
+    """Return whether commands and changes of files are all allowed unasked."""
+    return _allowed(COMMAND, allow, "any") and _allowed(CHANGE, allow)
+
+
+def approval_policy(tools: str, allow: Sequence[str]) -> str:
+    """Choose when Codex is to ask."""
+    return "on-request" if tools == "read-only" or covers_all(allow) else "untrusted"
+
+
+def script_of(command: str | None) -> str:
+    """Return the line that a shell is given, without the shell around it."""
+    try:
+        words = shlex.split(command or "")
+    except ValueError:
+        return command or ""
+    if len(words) == 3 and words[0].rpartition("/")[2] in _SHELLS and words[1] == _SCRIPT:
+        return words[2]
+    return command or ""
+
+
+def on_command(
+    asked: CommandApproval, tools: str, allow: Sequence[str], *, escalated: bool | None
+) -> Verdict:
+    """Judge a command. ``escalated``: whether it wants out of the sandbox, ``None``: unknown."""
+    if tools == "read-only":
+        return "deny"
+    script = script_of(asked.command)
+    if ESCALATE in allow and _allowed(COMMAND, allow, script):
+        return "allow"
+    if covers_all(allow) or escalated is True:
+        return "ask"
+    if _only_reads(asked, script):
+        return "allow"
+    return "allow" if escalated is False and _allowed(COMMAND, allow, script) else "ask"
+
+
+def on_change(
+    item: ThreadItem, grant_root: str | None, tools: str, allow: Sequence[str]
+) -> Verdict:
+    """Judge a change of files, which the item lists."""
+    if tools == "read-only":
+        return "deny"
+    if grant_root is not None or not item.changes or covers_all(allow):
+        return "ask"
+    allowed = _allowed(CHANGE, allow) or (change_tool(item) == CREATE and _allowed(CREATE, allow))
+    return "allow" if allowed else "ask"
+
+
+def change_tool(item: ThreadItem) -> str:
+    """Name the tool for a change: ``Write`` where it only makes files that were not there."""
+    kinds = [one.kind.get("type") if isinstance(one.kind, dict) else None for one in item.changes]
+    return CREATE if kinds and all(kind == "add" for kind in kinds) else CHANGE
+
+
+def _only_reads(asked: CommandApproval, script: str) -> bool:
+    actions = asked.command_actions or ()
+    return (
+        bool(actions)
+        and all(one.type in _READING for one in actions)
+        and _MORE_THAN_READING.search(script) is None
+    )
+
+
+def _allowed(tool: str, allow: Sequence[str], command: str | None = None) -> bool:
+    risk: policy.Risk = "exec" if tool == COMMAND else "write"
+    verdict = policy.judge(_OURS[tool], risk, mode="confirm", allow=tuple(allow), command=command)
+    return isinstance(verdict, policy.Allow)

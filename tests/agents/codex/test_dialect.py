@@ -1,0 +1,374 @@
+"""Codex's dialect, fed with recorded conversations and with lines made by hand."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from podiumd.agents.codex.dialect import UNREACHABLE_MS, CodexDialect
+from podiumd.agents.codex.script import Script
+from podiumd.core.reply.report import Denial, Tokens
+from podiumd.drivers.base import (
+    ApprovalRequested,
+    ApprovalWithdrawn,
+    Decision,
+    Output,
+    PromptState,
+    SessionNamed,
+    TurnEvent,
+)
+from podiumd.drivers.dialect import Aftermath, Ending
+from podiumd.formats.codex import calls
+from tests.formats import fixtures
+
+UUID = "11111111-2222-4333-8444-555555555555"
+STEER = "99999999-2222-4333-8444-555555555555"
+THREAD, TURN = "thread", "turn"
+
+
+def script(**changes: Any) -> Script:
+    fields: dict[str, Any] = {"opening": "", "prompt": "go", "uuid": UUID, "settings": {}}
+    return Script(**{**fields, **changes})
+
+
+def dialect(given: Script | None = None, sent: tuple[str, ...] = ()) -> CodexDialect:
+    return CodexDialect(given or script(), sent, lambda path, call_id: {})
+
+
+def line(**values: Any) -> bytes:
+    return json.dumps(values).encode()
+
+
+def notice(method: str, **params: Any) -> bytes:
+    where = {"threadId": THREAD, "turnId": TURN}
+    return line(method=method, params={**where, **params}, emittedAtMs=1)
+
+
+def item(type: str, *, done: bool = False, id: str = "i", **more: Any) -> bytes:
+    return notice(
+        f"item/{'completed' if done else 'started'}", item={"type": type, "id": id, **more}
+    )
+
+
+OPENED = (
+    line(id=calls.INITIALIZE, result={}),
+    line(id=calls.ACCOUNT, result={"account": None, "requiresOpenaiAuth": False}),
+    line(id=calls.OPEN, result={"thread": {"id": THREAD, "path": "/r.jsonl"}, "model": "m"}),
+)
+BEGUN = (
+    line(id=calls.PROMPT, result={"turn": {"id": TURN, "status": "inProgress"}}),
+    line(id=f"m:{calls.PROMPT}", error={"code": -32600, "message": "unknown"}),
+    item("userMessage", clientId=UUID),
+)
+
+
+def ended(status: str = "completed", **error: Any) -> bytes:
+    turn = {"id": TURN, "status": status, "error": error or None}
+    return notice("turn/completed", turn=turn)
+
+
+def feed(one: CodexDialect, *lines: bytes) -> list[TurnEvent]:
+    return [event for data in lines for event in one.feed(data)]
+
+
+def running(given: Script | None = None) -> CodexDialect:
+    one = dialect(given)
+    feed(one, *OPENED)
+    one.replies()
+    feed(one, *BEGUN)
+    return one
+
+
+def written(one: CodexDialect) -> list[dict[str, Any]]:
+    return [json.loads(data) for group in one.replies() for data in group]
+
+
+def test_the_prompt_follows_the_login_and_the_thread_with_its_mark() -> None:
+    one = dialect()
+    feed(one, *OPENED[:2])
+    assert written(one) == [] and one.opened == ""
+    feed(one, OPENED[2])
+    prompt, mark = written(one)
+    assert (prompt["id"], prompt["params"]["threadId"]) == (calls.PROMPT, THREAD)
+    assert prompt["params"]["clientUserMessageId"] == UUID and mark["id"] == f"m:{calls.PROMPT}"
+    assert written(one) == [] and not one.taken_up
+    events = feed(one, *BEGUN)
+    assert events == [SessionNamed(THREAD), PromptState(UUID, "started")] and one.taken_up
+    assert feed(one, ended()) == [] and one.over
+    assert one.report(Ending()).kind == "done"
+
+
+def test_a_prompt_that_a_daemon_before_may_have_written_is_asked_for_first() -> None:
+    one = dialect()
+    feed(one, *OPENED)
+    one.attached()
+    (probe,) = written(one)
+    assert probe["method"] == "_podium/mark"
+    feed(one, line(id=probe["id"], error={"code": -32600, "message": "unknown"}))
+    assert [each["id"] for each in written(one)] == [calls.PROMPT, f"m:{calls.PROMPT}"]
+    again = dialect()
+    feed(again, *OPENED, *BEGUN)
+    again.attached()
+    assert written(again) == []
+
+
+def test_without_a_login_nothing_is_prompted() -> None:
+    one = dialect()
+    feed(
+        one, OPENED[0], line(id=calls.ACCOUNT, result={"account": None, "requiresOpenaiAuth": True})
+    )
+    feed(one, OPENED[2])
+    assert written(one) == [] and "codex login" in one.hopeless
+    assert one.report(Ending(detail=one.hopeless)).kind == "failed"
+
+
+@pytest.mark.parametrize(
+    ("name", "message", "kind", "reason"),
+    [
+        (calls.OPEN, "thread x already has an active writer", "stopped", "session-locked"),
+        (calls.OPEN, "no rollout found for thread id x", "failed", ""),
+        (calls.PROMPT, "bad input", "failed", ""),
+    ],
+)
+def test_what_is_refused_before_the_turn_begins_ends_it(
+    name: str, message: str, kind: str, reason: str
+) -> None:
+    one = dialect()
+    feed(one, *OPENED[: 2 if name == calls.OPEN else 3])
+    feed(one, line(id=name, error={"code": -32600, "message": message}))
+    report = one.report(Ending())
+    assert (report.kind, report.reason) == (kind, reason) and one.hopeless == report.detail
+
+
+def test_a_steer_is_queued_taken_or_too_late() -> None:
+    one = running()
+    one.sent(STEER)
+    steer, mark = one.prompt("and this", STEER)
+    assert json.loads(steer)["params"]["expectedTurnId"] == TURN
+    assert json.loads(mark)["id"] == f"m:{calls.STEER}{STEER}"
+    feed(one, ended())
+    assert one.lingering and not one.over
+    assert feed(one, line(id=f"{calls.STEER}{STEER}", result={"turnId": TURN})) == [
+        PromptState(STEER, "queued")
+    ]
+    assert one.over and one.report(Ending()).undelivered == (STEER,)
+    assert feed(one, item("userMessage", clientId=STEER)) == [PromptState(STEER, "started")]
+    assert one.report(Ending()).undelivered == ()
+    late = running()
+    late.sent(STEER)
+    late.prompt("late", STEER)
+    refusal = {"code": -32600, "message": "no active turn to steer"}
+    assert feed(late, line(id=f"{calls.STEER}{STEER}", error=refusal)) == [
+        PromptState(STEER, "discarded")
+    ]
+    late.not_sent("other")
+    assert late.report(Ending()).undelivered == ()
+
+
+def test_an_interrupt_waits_for_the_turn_where_it_has_not_begun() -> None:
+    one = dialect()
+    assert one.interrupt() == () and one.over
+    one = dialect()
+    feed(one, *OPENED)
+    one.replies()
+    assert one.interrupt() == () and not one.over
+    feed(one, BEGUN[0])
+    (stop,) = written(one)
+    assert (stop["method"], stop["params"]) == (
+        "turn/interrupt",
+        {"threadId": THREAD, "turnId": TURN},
+    )
+    one = running()
+    assert json.loads(one.interrupt()[0])["method"] == "turn/interrupt" and one.end() == ()
+    feed(one, ended("interrupted"))
+    assert one.report(Ending(kind="interrupted", detail="stopped")).kind == "interrupted"
+
+
+def command(id: int, script: str, **more: Any) -> bytes:
+    params = {
+        "threadId": THREAD,
+        "itemId": f"c{id}",
+        "command": f"/bin/bash -lc '{script}'",
+        **more,
+    }
+    return line(id=id, method="item/commandExecution/requestApproval", params=params)
+
+
+def test_a_question_is_answered_for_once_withdrawn_and_answered_again() -> None:
+    one = running()
+    (asked,) = feed(one, command(0, "make x", reason="why", cwd="/w"))
+    assert asked == ApprovalRequested("0", "Bash", {"command": "make x", "cwd": "/w"}, "c0", "why")
+    assert one.waits_for_answer and list(one.open_requests()) == [asked]
+    answer = one.answer("0", Decision("allow", rule="Bash(make x)"))
+    assert answer is not None and json.loads(answer[0])["result"] == {"decision": "accept"}
+    assert one.answer("0", Decision("deny")) == answer and not one.waits_for_answer
+    assert one.answer("7", Decision("allow")) is None
+    assert feed(one, command(1, "make x")) == []
+    assert [each["result"] for each in written(one)] == [{"decision": "accept"}]
+    feed(one, command(2, "make y"))
+    resolved = notice("serverRequest/resolved", requestId=2)
+    assert feed(one, resolved) == [ApprovalWithdrawn("2")] and feed(one, resolved) == []
+    feed(one, command(3, "rm x"))
+    one.answer("3", Decision("deny"))
+    assert one.report(Ending()).denials == (Denial("Bash", "c3"),)
+
+
+def test_a_change_of_files_shows_what_is_changed() -> None:
+    one = running()
+    change = {"path": "/w/a", "diff": "+x", "kind": {"type": "update"}}
+    feed(one, item("fileChange", id="f", changes=[change, {**change, "path": "/w/b"}]))
+    request = {"threadId": THREAD, "itemId": "f", "reason": None, "grantRoot": "/etc"}
+    (asked,) = feed(one, line(id=1, method="item/fileChange/requestApproval", params=request))
+    assert isinstance(asked, ApprovalRequested) and asked.tool == "Edit"
+    assert asked.input["files"] == ["/w/a", "/w/b"]
+    assert asked.input["writable_from_now_on"] == "/etc"
+
+
+def test_the_models_own_question_is_answered_in_its_form() -> None:
+    one = running()
+    option = {"label": "Red", "description": "warm"}
+    question = {"id": "q", "header": "Colour", "question": "Which?", "options": [option]}
+    params = {"threadId": THREAD, "itemId": "i", "questions": [question, {"id": "r"}]}
+    (asked,) = feed(one, line(id=1, method="item/tool/requestUserInput", params=params))
+    assert isinstance(asked, ApprovalRequested) and asked.asks_person
+    assert asked.input["questions"][0]["options"] == [option]
+    given = Decision("allow", updated_input={"answers": {"Which?": "Red"}})
+    answer = one.answer("1", given)
+    assert answer is not None and json.loads(answer[0])["result"] == {
+        "answers": {"q": {"answers": ["Red"]}, "r": {"answers": []}}
+    }
+
+
+def elicitation(id: int, server: str, **meta: Any) -> bytes:
+    params = {"threadId": THREAD, "serverName": server, "message": "May it?", "_meta": meta}
+    return line(id=id, method="mcpServer/elicitation/request", params=params)
+
+
+def test_podiums_own_tools_need_no_word_and_another_servers_do() -> None:
+    one = running(script(served=("save",), allow=("mcp__wiki__read",)))
+    call = {"codex_approval_kind": "mcp_tool_call", "tool_params": {"a": 1}}
+    assert feed(one, elicitation(0, "podium", tool_name="save", **call)) == []
+    assert feed(one, elicitation(1, "podium", tool_name="transition", **call)) == []
+    assert feed(one, elicitation(2, "wiki", tool_name="read", **call)) == []
+    assert feed(one, elicitation(3, "wiki")) == []
+    (asked,) = feed(one, elicitation(4, "wiki", tool_name="edit", **call))
+    assert isinstance(asked, ApprovalRequested)
+    assert (asked.tool, asked.input) == ("mcp__wiki__edit", {"a": 1})
+    actions = [each["result"]["action"] for each in written(one)]
+    assert actions == ["accept", "decline", "accept", "decline"]
+    answer = one.answer("4", Decision("deny"))
+    assert answer is not None and json.loads(answer[0])["result"]["action"] == "decline"
+    reading = running(script(tools="read-only"))
+    assert feed(reading, elicitation(0, "wiki", tool_name="edit", **call)) == []
+    assert [one.tool for one in reading.report(Ending()).denials] == ["mcp__wiki__edit"]
+
+
+def test_a_request_that_is_not_ours_is_answered_at_once() -> None:
+    one = running()
+    assert feed(one, line(id=5, method="item/tool/call", params={})) == []
+    assert [each["error"]["code"] for each in written(one)] == [-32601]
+
+
+def test_only_the_turn_of_the_prompt_ends_it() -> None:
+    one = running()
+    thread = {"id": "sub", "parentThreadId": THREAD, "agentNickname": "Erdos"}
+    feed(one, line(method="thread/started", params={"thread": thread}))
+    feed(one, notice("turn/completed", threadId="sub", turn={"id": TURN, "status": "completed"}))
+    feed(one, notice("turn/completed", turn={"id": "other", "status": "completed"}))
+    assert not one.over
+    sub = {"threadId": "sub", "item": {"type": "commandExecution", "id": "c", "command": "ls"}}
+    assert feed(one, notice("item/started", **sub)) == [Output("c", "tool", "Erdos: Bash: ls")]
+    words = {"type": "agentMessage", "id": "m", "text": "mine"}
+    assert feed(one, notice("item/completed", threadId="sub", item=words)) == []
+    assert one.report(Ending()).texts == () and one.tool_begun
+
+
+def test_words_come_once_streamed_or_whole() -> None:
+    one = running()
+    delta = notice("item/agentMessage/delta", itemId="m", delta="Hel")
+    assert feed(one, delta) == [Output("m", "text", "Hel")]
+    assert feed(one, item("agentMessage", done=True, id="m", text="Hello")) == []
+    assert feed(one, item("agentMessage", done=True, id="n", text="Bye")) == [
+        Output("n", "text", "Bye")
+    ]
+    thought = notice("item/reasoning/summaryTextDelta", itemId="r", delta="Hm")
+    assert feed(one, thought) == [Output("r", "thinking", "Hm")]
+    assert one.report(Ending()).texts == ("Hello", "Bye")
+
+
+def test_an_answer_in_json_is_no_prose() -> None:
+    one = running(script(structured=True))
+    said = '{"outcome": "complete", "detail": "All done.", "otherDescription": null}'
+    assert feed(one, notice("item/agentMessage/delta", itemId="m", delta=said[:9])) == []
+    assert feed(one, item("agentMessage", done=True, id="m", text=said)) == [
+        Output("m", "text", "All done.")
+    ]
+    report = one.report(Ending())
+    assert report.structured == {"outcome": "complete", "detail": "All done."}
+    assert (report.texts, report.result_text) == ((), "")
+
+
+def test_tokens_are_those_of_this_turn_and_its_sub_agents() -> None:
+    one = dialect()
+    usage = {"inputTokens": 7, "cachedInputTokens": 2, "outputTokens": 3}
+    used = {"tokenUsage": {"last": usage, "total": usage}}
+    feed(one, *OPENED, notice("thread/tokenUsage/updated", turnId="before", **used))
+    feed(one, *BEGUN, notice("thread/tokenUsage/updated", **used))
+    feed(one, notice("thread/tokenUsage/updated", threadId="sub", turnId="its", **used))
+    assert one.report(Ending()).tokens == Tokens(14, 4, 6)
+
+
+def test_a_provider_out_of_reach_is_no_sign_of_work_and_ends_it_after_a_while() -> None:
+    one = running()
+
+    def fails(at: int) -> list[TurnEvent]:
+        params = {"error": {"message": "no route"}, "willRetry": True, "threadId": THREAD}
+        return feed(one, line(method="error", params=params, emittedAtMs=at))
+
+    assert fails(1_000) == [Output("", "status", "trying again: no route")] and one.idle_line
+    fails(1_000 + UNREACHABLE_MS - 1)
+    assert one.hopeless == ""
+    feed(one, notice("item/agentMessage/delta", itemId="m", delta="x"))
+    assert not one.idle_line
+    fails(2_000 + UNREACHABLE_MS)
+    assert one.hopeless == ""
+    fails(2_000 + 2 * UNREACHABLE_MS)
+    assert one.hopeless == "the provider was unreachable for 5 minutes: no route"
+    assert one.report(Ending()).kind == "failed"
+    params = {"error": {"message": "x"}, "willRetry": False, "threadId": THREAD}
+    assert feed(one, line(method="error", params=params)) == [] and not one.idle_line
+
+
+def test_what_is_said_beside_the_work_is_no_sign_of_it() -> None:
+    one = running()
+    for quiet in ("warning", "account/rateLimits/updated", "mcpServer/startupStatus/updated"):
+        feed(one, notice(quiet))
+        assert one.idle_line
+    feed(one, b"Welcome!")
+    assert one.idle_line and one.report(Ending()).bad_lines == 1
+    feed(one, notice("thread/status/changed"))
+    assert not one.idle_line
+
+
+def test_a_process_that_ends_before_its_turn_was_cut_off_or_gave_up() -> None:
+    gave_up = dialect().report(Ending(exit_status=2, detail="no such option"))
+    assert (gave_up.kind, gave_up.detail) == (
+        "failed",
+        "Codex ended with status 2 before its turn did: no such option",
+    )
+    assert running().report(Ending(exit_status=-9)).kind == "broken"
+    assert dialect().report(Ending()).detail == "Codex ended before its turn did"
+    known = Aftermath(mark={"size": 3}, prompt_recorded=True)
+    report = dialect().report(Ending(aftermath=known))
+    assert report.prompt_recorded and report.mark == {"size": 3}
+
+
+@pytest.mark.parametrize("name", fixtures.exchanges())
+def test_recorded_lines_raise_nothing_and_end_in_a_report(name: str) -> None:
+    one = dialect()
+    for data in fixtures.exchange(name, "agent"):
+        one.feed(data)
+        one.replies()
+    assert one.report(Ending()).kind

@@ -1,0 +1,116 @@
+"""Leave for what a turn of Codex does, by what people have said."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from podiumd.agents.codex import leave
+from podiumd.formats.codex.wire import CommandAction, CommandApproval, FileUpdateChange, ThreadItem
+
+ALL = ("Bash", "Edit", "Write")
+
+
+def asked(script: str, *types: str) -> CommandApproval:
+    actions = tuple(CommandAction(type=one) for one in types or ("unknown",))
+    return CommandApproval(command=f"/bin/bash -lc '{script}'", command_actions=actions)
+
+
+def change(*kinds: str) -> ThreadItem:
+    changes = tuple(FileUpdateChange(path=kind, kind={"type": kind}) for kind in kinds)
+    return ThreadItem(type="fileChange", changes=changes)
+
+
+@pytest.mark.parametrize(
+    ("tools", "allow", "policy", "sandbox"),
+    [
+        ("all", (), "untrusted", "workspaceWrite"),
+        ("all", ("Bash",), "untrusted", "workspaceWrite"),
+        ("all", ("Edit", "Bash(make:*)"), "untrusted", "workspaceWrite"),
+        ("all", ("Bash", "Edit"), "on-request", "workspaceWrite"),
+        ("all", ALL, "on-request", "workspaceWrite"),
+        ("read-only", (), "on-request", "readOnly"),
+        ("read-only", ALL, "on-request", "readOnly"),
+    ],
+)
+def test_policy_and_sandbox_follow_from_what_is_allowed(
+    tools: str, allow: tuple[str, ...], policy: str, sandbox: str
+) -> None:
+    assert leave.approval_policy(tools, allow) == policy
+    assert leave.sandbox(tools, ["/git"])["type"] == sandbox
+    assert leave.sandbox("all", ["/git"])["writableRoots"] == ["/git"]
+
+
+COMMANDS: list[tuple[CommandApproval, tuple[str, ...], bool | None, str]] = [
+    (asked("make x"), (), False, "ask"),
+    (asked("ls", "listFiles"), (), None, "allow"),
+    (asked("cat a | grep b", "read", "search"), (), None, "allow"),
+    (asked("cat a > b", "read"), (), False, "ask"),
+    (asked("cat $(rm a)", "read"), (), False, "ask"),
+    (asked("ls; rm a", "listFiles", "unknown"), (), False, "ask"),
+    (asked("ls", "listFiles"), (), True, "ask"),
+    (asked("make x"), ("Bash",), False, "allow"),
+    (asked("make x"), ("Bash(make x)",), False, "allow"),
+    (asked("make x"), ("Bash(make:*)",), False, "allow"),
+    (asked("make y"), ("Bash(make x)",), False, "ask"),
+    (asked("make x"), ("Bash",), True, "ask"),
+    (asked("make x"), ("Bash",), None, "ask"),
+    (asked("make x"), ALL, True, "ask"),
+    (asked("make x"), ALL, None, "ask"),
+    (asked("make x"), (*ALL, "Escalate"), True, "allow"),
+    (asked("make x"), ("Bash(make x)", "Escalate"), True, "allow"),
+    (asked("rm x"), ("Bash(make x)", "Escalate"), True, "ask"),
+    (asked("make x"), ("Escalate",), True, "ask"),
+    (CommandApproval(), (), None, "ask"),
+]
+
+
+@pytest.mark.parametrize(("command", "allow", "escalated", "verdict"), COMMANDS)
+def test_a_command_is_let_through_only_where_people_said_so(
+    command: CommandApproval, allow: tuple[str, ...], escalated: bool | None, verdict: str
+) -> None:
+    assert leave.on_command(command, "all", allow, escalated=escalated) == verdict
+    assert leave.on_command(command, "read-only", allow, escalated=escalated) == "deny"
+
+
+@pytest.mark.parametrize(
+    ("item", "root", "allow", "verdict"),
+    [
+        (change("add"), None, (), "ask"),
+        (change("add"), None, ("Write",), "allow"),
+        (change("add", "update"), None, ("Write",), "ask"),
+        (change("update"), None, ("Edit",), "allow"),
+        (change("delete"), None, ("Edit",), "allow"),
+        (change("update"), "/etc", ("Edit",), "ask"),
+        (change("update"), None, ALL, "ask"),
+        (change(), None, ("Edit",), "ask"),
+    ],
+)
+def test_a_change_is_let_through_where_its_tool_is_allowed(
+    item: ThreadItem, root: str | None, allow: tuple[str, ...], verdict: str
+) -> None:
+    assert leave.on_change(item, root, "all", allow) == verdict
+    assert leave.on_change(item, root, "read-only", allow) == "deny"
+
+
+@pytest.mark.parametrize(
+    ("command", "script"),
+    [
+        ("/bin/bash -lc 'echo a'", "echo a"),
+        ("zsh -lc ls", "ls"),
+        ("python -lc ls", "python -lc ls"),
+        ("bash -c ls", "bash -c ls"),
+        ("git 'torn", "git 'torn"),
+        (None, ""),
+    ],
+)
+def test_the_line_is_what_the_shell_is_given(command: Any, script: str) -> None:
+    assert leave.script_of(command) == script
+
+
+def test_a_change_is_called_by_what_it_does() -> None:
+    assert leave.change_tool(change("add", "add")) == "Write"
+    assert leave.change_tool(change("add", "update")) == leave.change_tool(change()) == "Edit"
+    odd = ThreadItem(changes=(FileUpdateChange(kind="add"),))
+    assert leave.change_tool(odd) == "Edit"

@@ -1,0 +1,107 @@
+"""Codex as a program: which version, what it speaks, whether somebody is logged in."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from podiumd.agents.codex.driver import CodexDriver
+from podiumd.agents.codex.files import find_rollout, look_up, size_of
+from podiumd.agents.codex.version import Versions
+from podiumd.doctor import agents
+from podiumd.drivers.spool import watch_spools
+from podiumd.formats.codex import drift
+from tests.doctor.patient import only, program, subject
+from tests.drivers.rig import Rig, play
+
+USED = json.loads(Path(drift.__file__).with_name("used.json").read_text())
+ALL = {**USED[drift.SENT], **USED[drift.RECEIVED]}
+
+
+def speaking(home: Path, definitions: dict[str, object]) -> Path:
+    """A program that says that it speaks this, and notes that it was asked."""
+    schema = home / "schema.json"
+    schema.write_text(json.dumps({"definitions": {"v2": definitions}}))
+    lines = (
+        'if [ "$1" = --version ]; then echo codex-cli 9.9.9; exit; fi',
+        f"echo asked >> {home}/asked",
+        f'for last; do :; done; cp {schema} "$last/codex_app_server_protocol.schemas.json"',
+    )
+    return program(home, "codex", "\n".join(lines))
+
+
+async def test_a_newer_version_is_asked_once_for_its_protocol(tmp_path: Path) -> None:
+    place = speaking(tmp_path, {**ALL, "Newer": {}})
+    environment = {"PATH": f"{place.parent}:/usr/bin:/bin"}
+    async with watch_spools() as watch:
+        driver = CodexDriver(watch)
+        for _ in range(2):
+            assert await driver.available(("codex",), environment) is None
+        assert (tmp_path / "asked").read_text() == "asked\n"
+        assert "no program on the PATH" in str(await driver.available(("kodex",), environment))
+
+
+@pytest.mark.parametrize(
+    ("gone", "words"),
+    [
+        (("UserInput",), "it lacks UserInput"),
+        (("ClientInfo", "Turn", "UserInput", "ThreadItem"), " and 1 more"),
+    ],
+)
+def test_what_a_version_lacks_is_named(tmp_path: Path, gone: tuple[str, ...], words: str) -> None:
+    place = speaking(tmp_path, {name: one for name, one in ALL.items() if name not in gone})
+    fault = Versions().fault(str(place), {"PATH": "/usr/bin:/bin"})
+    assert fault is not None and fault.endswith(words), fault
+
+
+def test_a_program_that_writes_no_schema_is_left_to_its_turns(tmp_path: Path) -> None:
+    versions = Versions()
+    assert versions.fault(str(program(tmp_path, "codex", "exit 2")), {}) is None
+    assert versions.fault(str(tmp_path / "none"), {}) is None
+    odd = program(tmp_path, "odd", 'for last; do :; done; echo [] > "$last/x"')
+    assert versions.fault(str(odd), {}) is None
+
+
+async def test_a_program_that_gives_up_at_once_is_told_in_its_words(tmp_path: Path) -> None:
+    place = program(tmp_path, "codex", "echo no such option >&2; exit 2")
+    rig = Rig(tmp_path / "rig", (str(place),))
+    async with watch_spools() as watch:
+        turn, _ = await play(CodexDriver(watch), rig.request())
+        assert turn.report.kind == "failed"
+        assert "status 2" in turn.report.detail and "no such option" in turn.report.detail
+        settled = await CodexDriver(watch).inspect(rig.pending(rig.request(), None))
+    assert settled.state == "absent" and settled.report is None
+
+
+def test_a_session_file_is_found_by_its_thread(tmp_path: Path) -> None:
+    environment = {"CODEX_HOME": str(tmp_path)}
+    assert find_rollout("t", environment) is None and find_rollout("", environment) is None
+    for day in ("01", "02"):
+        folder = tmp_path / "sessions/2026/11" / day
+        folder.mkdir(parents=True)
+        (folder / f"rollout-2026-t{day}.jsonl").write_text("{}\n")
+    found = find_rollout("t01", environment)
+    assert found is not None and found.parent.name == "01" and size_of(found) == 3
+    assert size_of(None) == size_of(tmp_path / "none") == 0
+    assert look_up(str(tmp_path / "none"), "c") is None and look_up(str(found), "c") is None
+
+
+def test_the_doctor_tells_version_and_login(tmp_path: Path) -> None:
+    patient = subject(tmp_path)
+    none = only(agents.agent(patient, "codex"))
+    assert (none.state, none.message) == ("ok", "not installed: 'codex' is no program on PATH")
+    place = program(tmp_path, "codex", '[ "$1" = login ] && exit 1; echo codex-cli 0.169.0')
+    assert only(agents.agent(patient, "codex")).message == f"codex-cli 0.169.0 at {place}"
+    (tmp_path / ".codex").mkdir()
+    out = only(agents.agent(subject(tmp_path), "codex"))
+    assert out.state == "warn" and "not logged in to OpenAI" in out.message
+    assert "run 'codex login'" in out.fix
+    program(tmp_path, "codex", '[ "$1" = login ] && echo Logged in; echo codex-cli 0.169.0')
+    assert only(agents.agent(subject(tmp_path), "codex")).message.endswith(", Logged in")
+    program(tmp_path, "codex", "exit 3")
+    assert only(agents.agent(subject(tmp_path), "codex")).state == "broken"
+    elsewhere = {"HOME": str(tmp_path), "PATH": "/nowhere"}
+    found = only(agents.agent(subject(tmp_path, daemon_environ=elsewhere), "codex"))
+    assert found.state == "warn" and "is on your PATH and not on the daemon's" in found.message

@@ -1,0 +1,337 @@
+"""Turns of the real Codex against the scripted model server."""
+
+from __future__ import annotations
+
+import uuid
+from typing import Any
+
+import pytest
+import trio
+
+from podiumd.agents.codex.driver import CodexDriver
+from podiumd.core.reply.report import Tokens
+from podiumd.drivers.base import (
+    ApprovalRequested,
+    Decision,
+    Output,
+    SessionNamed,
+    Turn,
+    TurnEvent,
+)
+from podiumd.drivers.spool import SpoolWatch
+from podiumd.tools.process.processes import Identity, alive
+from tests.codex.app_server import Home, app_server
+from tests.codex.rig import escalated, patch, rig_of, run
+from tests.drivers.rig import ALLOW, Rig, answering, approvals, in_thread, play, started, states
+from tests.fakes.model_server import ModelServer
+
+pytestmark = [pytest.mark.codex, pytest.mark.slow]
+
+ALL = ("Bash", "Edit", "Write")
+
+
+@pytest.fixture
+def codex(watch: SpoolWatch) -> CodexDriver:
+    return CodexDriver(watch)
+
+
+@pytest.fixture
+def rig(home: Home) -> Rig:
+    return rig_of(home)
+
+
+def named(events: list[TurnEvent]) -> str:
+    (found,) = {event.agent_session_id for event in events if isinstance(event, SessionNamed)}
+    return found
+
+
+def said(events: list[TurnEvent], kind: str = "text") -> str:
+    return "".join(e.delta for e in events if isinstance(e, Output) and e.kind == kind)
+
+
+async def test_a_turn_has_words_tokens_and_mark_and_its_thread_goes_on_and_is_forked(
+    codex: CodexDriver, rig: Rig, server: ModelServer, home: Home
+) -> None:
+    server.load({"turns": [{"text": "Hello there."}, {"text": "Again."}, {"text": "Apart."}]})
+    request = rig.request("first ☕ " + "x" * 200_000)
+    turn, events = await play(codex, request)
+    report, thread = turn.report, named(events)
+    assert (report.kind, report.texts, report.detail) == ("done", ("Hello there.",), "")
+    assert report.tokens == Tokens(10, 0, 5) and report.prompt_recorded and not report.tool_begun
+    assert said(events) == "Hello there."
+    assert states(events, request.prompt_uuid) == ["started"]
+    assert server.requests[0].prompt == request.prompt
+    rollout = codex.transcript(thread, str(rig.work), rig.environment)
+    assert rollout is not None and report.mark is not None
+    assert report.mark["size"] == rollout.stat().st_size
+    assert not alive(Identity(started(events).pid, started(events).proc_start))
+    known = {"agent_session_id": thread}
+    turn, events = await play(codex, rig.request("second", session_mode="resume", **known))
+    assert (turn.report.kind, turn.report.texts, named(events)) == ("done", ("Again.",), thread)
+    assert turn.report.tokens == Tokens(10, 0, 5)
+    assert (
+        "first ☕" in server.requests[1].anywhere and "Hello there." in server.requests[1].anywhere
+    )
+    turn, events = await play(codex, rig.request("third", session_mode="fork", **known))
+    assert turn.report.texts == ("Apart.",) and named(events) != thread
+    assert "Again." in server.requests[2].anywhere
+
+
+async def test_what_may_be_done_unasked_is_and_the_rest_asks_for_once(
+    codex: CodexDriver, rig: Rig, server: ModelServer
+) -> None:
+    turns = [
+        run("ls"),
+        run("echo a > a.txt"),
+        run("echo b > b.txt"),
+        patch("*** Add File: new.txt", "+hello"),
+        {"text": "ok"},
+    ]
+    server.load({"turns": turns})
+    answers = answering(ALLOW, Decision("deny", "Not that."), ALLOW)
+    turn, events = await play(codex, rig.request(), answers)
+    asked = [event for event in events if isinstance(event, ApprovalRequested)]
+    assert [(one.tool, one.input.get("command")) for one in asked] == [
+        ("Bash", "echo a > a.txt"),
+        ("Bash", "echo b > b.txt"),
+        ("Write", None),
+    ]
+    assert turn.report.kind == "done" and [d.tool for d in turn.report.denials] == ["Bash"]
+    assert sorted(path.name for path in rig.work.iterdir()) == ["a.txt", "new.txt"]
+    assert "rejected by user" in server.requests[3].result
+    server.load({"turns": [*turns[1:3], {"text": "ok"}]})
+    turn, events = await play(codex, rig.request(allow=ALL))
+    assert approvals(events) == [] and (rig.work / "b.txt").read_text() == "b\n"
+
+
+async def test_a_rule_covers_a_command_in_the_sandbox_and_never_one_out_of_it(
+    codex: CodexDriver, rig: Rig, server: ModelServer
+) -> None:
+    outside = rig.root / "outside"
+    server.load({"turns": [run("make it"), escalated("make it"), run("make other"), {"text": "."}]})
+    turn, events = await play(codex, rig.request(allow=("Bash(make it)",)), answering(ALLOW))
+    assert approvals(events) == ["Bash", "Bash"]
+    server.load({"turns": [run(f"touch {outside}"), escalated(f"touch {outside}"), {"text": "."}]})
+    turn, events = await play(codex, rig.request(allow=ALL), answering(ALLOW))
+    assert approvals(events) == ["Bash"] and outside.exists()
+    assert "Read-only file system" in server.requests[-2].result
+    outside.unlink()
+    server.load({"turns": [escalated(f"touch {outside}"), {"text": "."}]})
+    turn, events = await play(codex, rig.request(allow=(*ALL, "Escalate")))
+    assert approvals(events) == [] and outside.exists() and turn.report.kind == "done"
+
+
+async def test_always_holds_for_the_turn_and_in_podium_alone(
+    codex: CodexDriver, rig: Rig, server: ModelServer, home: Home
+) -> None:
+    before = (home.codex / "config.toml").read_text()
+    server.load({"turns": [run("touch a"), run("touch b"), {"text": "ok"}]})
+    always = answering(Decision("allow", rule="Bash"))
+    _, events = await play(codex, rig.request(), always)
+    assert approvals(events) == ["Bash"] and (rig.work / "b").exists()
+    assert (home.codex / "config.toml").read_text() == before
+    assert not (home.codex / "rules").exists()
+
+
+async def test_a_step_that_only_reads_writes_nothing_and_asks_nobody(
+    codex: CodexDriver, rig: Rig, server: ModelServer
+) -> None:
+    (rig.work / "there").write_text("words")
+    change = patch("*** Add File: new.txt", "+hello")
+    calls = [run("cat there; touch a"), escalated("touch b"), change, {"text": "ok"}]
+    server.load({"turns": calls})
+    turn, events = await play(codex, rig.request(tools="read-only", allow=ALL))
+    assert approvals(events) == [] and turn.report.kind == "done"
+    assert [one.tool for one in turn.report.denials] == ["Bash", "Write"]
+    assert [path.name for path in rig.work.iterdir()] == ["there"]
+    assert "words" in server.requests[1].result
+
+
+@pytest.mark.parametrize("tools", ["none", ("Read",)])
+async def test_a_list_of_tools_is_refused_before_anything_starts(
+    codex: CodexDriver, rig: Rig, server: ModelServer, tools: Any
+) -> None:
+    turn, _ = await play(codex, rig.request(tools=tools))
+    assert turn.report.kind == "failed" and "cannot be limited to some tools" in turn.report.detail
+    assert server.requests == []
+
+
+async def test_an_answer_has_the_shape_that_is_asked_for_and_the_model_changes_by_turn(
+    codex: CodexDriver, rig: Rig, server: ModelServer
+) -> None:
+    schema = {
+        "type": "object",
+        "properties": {"outcome": {"type": "string"}},
+        "required": ["outcome"],
+        "additionalProperties": False,
+    }
+    server.load({"default": {"text": "So.", "structured": {"outcome": "complete"}}})
+    turn, events = await play(codex, rig.request(schema=schema, system_prompt="Be a reviewer."))
+    assert turn.report.structured == {"outcome": "complete"}
+    assert turn.report.texts[0] == "So."
+    assert "Be a reviewer." in server.requests[0].system
+    known = {"session_mode": "resume", "agent_session_id": named(events)}
+    turn, _ = await play(codex, rig.request(model="other", **known))
+    assert turn.report.structured is None and server.requests[1].model == "other"
+
+
+async def test_a_steer_reaches_the_running_turn_and_one_too_late_says_so(
+    codex: CodexDriver, rig: Rig, server: ModelServer
+) -> None:
+    server.load({"turns": [run("touch a"), {"text": "done"}]})
+    request, steer = rig.request(), str(uuid.uuid4())
+
+    async def react(turn: Turn, event: TurnEvent) -> None:
+        if isinstance(event, ApprovalRequested):
+            assert await turn.steer("also look at b", steer)
+            assert await turn.answer(event.request_id, ALLOW)
+
+    turn, events = await play(codex, request, react)
+    assert states(events, steer) == ["queued", "started"]
+    assert turn.report.kind == "done" and turn.report.undelivered == ()
+    assert "also look at b" in server.requests[-1].anywhere
+    assert not await turn.steer("late", str(uuid.uuid4()))
+
+
+@pytest.mark.parametrize("where", ["answer", "command", "question"])
+async def test_an_interrupt_ends_it_and_nothing_lives_on(
+    codex: CodexDriver, rig: Rig, server: ModelServer, where: str
+) -> None:
+    script = {"answer": {"text": "a long answer", "hold": "half"}, "question": run("touch q")}
+    server.load({"turns": [script.get(where, run("sleep 1000"))]})
+    allow = () if where == "question" else ALL
+    seen = {"question": "ApprovalRequested", "command": "tool", "answer": "PromptState"}[where]
+
+    async def react(turn: Turn, event: TurnEvent) -> None:
+        if where == "answer" and type(event).__name__ == seen:
+            await in_thread(server.wait_holding, "half")
+            await turn.interrupt()
+        elif seen in (type(event).__name__, getattr(event, "kind", "")):
+            await turn.interrupt()
+
+    turn, events = await play(codex, rig.request(allow=allow), react)
+    assert turn.report.kind == "interrupted" and turn.report.prompt_recorded
+    server.load({"turns": [{"text": "went on"}]})
+    known = {"session_mode": "resume", "agent_session_id": named(events)}
+    turn, _ = await play(codex, rig.request(**known))
+    assert turn.report.texts == ("went on",)
+
+
+ERRORS = [
+    ({"error": {"status": 401, "message": "bad key"}}, "api_error", 401, "bad key"),
+    ({"error": {"status": 500, "message": "oh"}}, "api_error", 500, "high demand"),
+    ({"error": {"status": 429, "message": "slow"}}, "api_error", 429, "429"),
+    ({"text": "abc " * 20, "cut": True}, "api_error", None, "disconnected"),
+    ({"failed": {"code": "context_length_exceeded", "message": "x"}}, "failed", None, "context"),
+]
+
+
+@pytest.mark.parametrize(("answer", "kind", "status", "words"), ERRORS)
+async def test_a_model_that_fails_is_no_answer(
+    codex: CodexDriver,
+    rig: Rig,
+    server: ModelServer,
+    answer: Any,
+    kind: str,
+    status: int | None,
+    words: str,
+) -> None:
+    server.load({"default": answer})
+    turn, _ = await play(codex, rig.request())
+    report = turn.report
+    assert (report.kind, report.api_status) == (kind, status) and words in report.detail
+
+
+async def test_a_used_up_account_says_when_it_may_go_on(
+    codex: CodexDriver, rig: Rig, server: ModelServer
+) -> None:
+    head = {"x-codex-primary-used-percent": "100", "x-codex-primary-window-minutes": "300"}
+    error = {"status": 429, "type": "usage_limit_reached", "message": "used up"}
+    resets = {**head, "x-codex-primary-reset-at": "1795900000"}
+    server.load({"default": {"error": {**error, "headers": resets}}})
+    turn, _ = await play(codex, rig.request())
+    assert (turn.report.kind, turn.report.resets_at) == ("usage_limit", "2026-11-28T21:06:40.000Z")
+    assert "usage limit" in turn.report.detail
+
+
+async def test_a_thread_that_is_open_elsewhere_is_locked_and_nothing_is_prompted(
+    codex: CodexDriver, rig: Rig, server: ModelServer, home: Home
+) -> None:
+    server.load({"default": {"text": "mine"}})
+    async with app_server(home) as other:
+        thread = await other.thread()
+        await other.prompt(thread, "go", "their-id")
+        await other.until("turn/completed", threadId=thread)
+        known = {"session_mode": "resume", "agent_session_id": thread}
+        turn, _ = await play(codex, rig.request(**known))
+    assert (turn.report.kind, turn.report.reason) == ("stopped", "session-locked")
+    assert "close it there, or fork" in turn.report.detail and len(server.requests) == 1
+
+
+async def test_without_a_login_nothing_is_prompted(
+    codex: CodexDriver, rig: Rig, server: ModelServer, home: Home
+) -> None:
+    (home.codex / "config.toml").write_text('model = "scripted"\n')
+    turn, events = await play(codex, rig.request())
+    assert turn.report.kind == "failed" and "run 'codex login'" in turn.report.detail
+    assert states(events, "") == [] and server.requests == [] and not turn.report.prompt_recorded
+
+
+async def test_a_thread_that_is_not_there_is_never_begun_anew(
+    codex: CodexDriver, rig: Rig, server: ModelServer
+) -> None:
+    known = {"session_mode": "resume", "agent_session_id": str(uuid.uuid4())}
+    turn, _ = await play(codex, rig.request(**known))
+    assert turn.report.kind == "failed" and "no rollout found" in turn.report.detail
+    assert server.requests == []
+
+
+async def test_a_sub_agents_question_is_asked_and_its_end_is_not_the_turns(
+    codex: CodexDriver, rig: Rig, server: ModelServer
+) -> None:
+    spawn = {"name": "spawn_agent", "namespace": "multi_agent_v1", "input": {"message": "sub task"}}
+    server.load(
+        {
+            "rules": [
+                {"when": {"prompt": "^sub"}, "turns": [run("touch sub"), {"text": "sub done"}]},
+                {
+                    "when": {"prompt": "^main"},
+                    "turns": [{"tools": [spawn]}, {"text": "main done", "hold": "end"}],
+                },
+            ]
+        }
+    )
+
+    async def react(turn: Turn, event: TurnEvent) -> None:
+        if isinstance(event, ApprovalRequested):
+            assert await turn.answer(event.request_id, ALLOW)
+        elif isinstance(event, Output) and event.kind == "tool" and ": Bash: touch" in event.delta:
+            server.release("end")
+
+    turn, events = await play(codex, rig.request("main"), react)
+    assert turn.report.texts == ("main done",)
+    assert "spawnAgent: sub task" in said(events, "tool")
+
+
+async def test_a_commit_needs_both_directories_of_git_in_a_worktree_too(
+    codex: CodexDriver, rig: Rig, server: ModelServer
+) -> None:
+    async def git(*words: str) -> None:
+        await trio.run_process(
+            ["git", "-C", str(rig.work), "-c", "user.name=A", "-c", "user.email=a@b", *words],
+            env=rig.environment,
+            capture_stdout=True,
+        )
+
+    await git("init", "-q", "-b", "main")
+    await git("commit", "-q", "--allow-empty", "-m", "begin")
+    await git("worktree", "add", "-q", str(rig.root / "tree"), "-b", "tree")
+    line = "git -c user.name=A -c user.email=a@b commit -q --allow-empty -m made && echo MADE"
+    for where in (rig.work, rig.root / "tree"):
+        server.load({"turns": [run(line), {"text": "ok"}]})
+        places: dict[str, Any] = {"working_directory": str(where), "allow": ALL}
+        await play(codex, rig.request(**places))
+        assert "Read-only file system" in server.requests[-1].result
+        server.load({"turns": [run(line), {"text": "ok"}]})
+        await play(codex, rig.request(**places, commits=True))
+        assert server.requests[-1].result.endswith("MADE\n")
