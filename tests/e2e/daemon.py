@@ -73,6 +73,10 @@ class PodiumDaemon:
         self._process: trio.Process | None = None
         self._log = machine.root / "podiumd.log"
 
+    def next_environment(self, **environment: str | None) -> None:
+        """Change the environment of the daemon that is started next."""
+        self._environment = {**self._environment, **environment}
+
     # -- its life ----------------------------------------------------------------------------
 
     async def __aenter__(self) -> Self:

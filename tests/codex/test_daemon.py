@@ -1,0 +1,209 @@
+"""The daemon drives the real Codex: whole recipes, questions, tools of Podium's, kills."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+
+import pytest
+import trio
+
+from tests.codex.machine import CodexMachine
+from tests.codex.rig import run
+from tests.e2e.daemon import PodiumDaemon, gone
+from tests.e2e.machine import GitRepo
+from tests.e2e.rpc_client import Refused
+from tests.e2e.stories import ASKING, LOOP, held, when, word
+from tests.fakes.model_server import ModelServer
+from tests.fakes.trio_gates import holding
+
+pytestmark = [pytest.mark.codex, pytest.mark.slow]
+
+CODEX = {"agent": "codex"}
+FINDING = "1. [high] shop.py:1: the price is wrong, it has to be 2."
+WALK = ["implement", "code-review", "fix", "code-review", "commit"]
+STORY = {
+    "rules": [
+        when("Implement one task", run("echo 'price = 0' > shop.py"), word("complete", "A shop.")),
+        when(
+            "Perform a code review",
+            word("issues-found", detail=FINDING),
+            run("cat shop.py"),
+            word("no-issues", "Looked at shop.py."),
+        ),
+        when("Address the issues", run("echo 'price = 2' > shop.py"), word("complete", "Fixed.")),
+        when(
+            "Commit the work",
+            run("git add -- shop.py && git commit --quiet --message='Open a shop'"),
+            word("committed", "Committed."),
+        ),
+    ]
+}
+FREE = LOOP.replace('"Bash", "Write"', '"Bash", "Edit", "Write"')
+"""A recipe in which commands and changes are allowed unasked."""
+
+
+@pytest.fixture
+def machine(codex_binary: Path, server: ModelServer, tmp_path: Path) -> CodexMachine:
+    made = CodexMachine(tmp_path, tmp_path / "home", codex_binary, server)
+    made.set_up()
+    made.configure()
+    return made
+
+
+@pytest.fixture
+async def podium(machine: CodexMachine) -> AsyncIterator[PodiumDaemon]:
+    async with PodiumDaemon(machine) as daemon:
+        yield daemon
+    print(daemon.log_text())  # shown where the test fails
+
+
+@pytest.fixture
+def repo(machine: CodexMachine) -> GitRepo:
+    return machine.repository()
+
+
+@pytest.mark.parametrize("place", [(), ("--worktree",)])
+async def test_a_task_is_implemented_reviewed_fixed_and_committed_with_nobody_answering(
+    podium: PodiumDaemon, repo: GitRepo, server: ModelServer, place: tuple[str, ...]
+) -> None:
+    server.load(STORY)
+    task = ("implement-and-review", "-p", "task=Open a shop", "--agent", "codex")
+    said = await podium.cli("run", *task, *place, cwd=repo.path)
+    assert said.code == 0, said
+    done = await podium.only_run()
+    assert done["exit"]["reason"] == "changes-committed"
+    assert [visit["step"] for visit in done["history"]] == WALK and done["turns"] == len(WALK)
+    branches = repo.git("for-each-ref", "--format=%(refname:short)", "refs/heads").splitlines()
+    assert len(branches) == (2 if place else 1)
+    branch = max(branches)  # that of the worktree is podium/...
+    assert repo.git("log", "--format=%s", branch).splitlines() == ["Open a shop", "Begin"]
+    assert repo.git("show", f"{branch}:shop.py") == "price = 2"
+
+
+async def test_a_question_is_answered_and_the_thread_goes_on_under_one_name(
+    podium: PodiumDaemon, repo: GitRepo, server: ModelServer, machine: CodexMachine
+) -> None:
+    server.load({"turns": [run("echo ran >> made"), word("complete"), {"text": "And on."}]})
+    async with podium.running(machine.recipe("asking", ASKING), repo.path, **CODEX) as feed:
+        asked = await feed.until("question.opened")
+        assert asked["input"]["command"] == "echo ran >> made" and asked["tool"] == "Bash"
+        await podium.rpc("questions.answer", question_id=asked["question_id"], answer="allow")
+        done = await feed.end()
+    assert done["exit"]["reason"] == "turn-complete"
+    assert (repo.path / "made").read_text() == "ran\n"
+    said = await podium.cli("prompt", "go on", "--session", done["session_id"], cwd=repo.path)
+    assert (said.code, said.out.strip()) == (0, "And on."), said
+    assert "Work on it." in server.requests[-1].anywhere
+    (rollout,) = machine.codex.glob("sessions/*/*/*/*.jsonl")
+    assert len(machine.said(rollout.stem[-36:])) == 2
+
+
+async def test_podiums_own_tools_are_called_by_mcp_and_asked_of_nobody(
+    podium: PodiumDaemon, repo: GitRepo, server: ModelServer, machine: CodexMachine
+) -> None:
+    outcome = {"outcome": "complete", "detail": "By the tool."}
+    call = {"name": "report_outcome", "namespace": "mcp__podium", "input": outcome}
+    server.load({"turns": [{"tools": [call]}, {"text": "Done."}]})
+    async with podium.running(machine.recipe("asking", ASKING), repo.path, **CODEX) as feed:
+        done = await feed.end()
+    assert done["exit"]["reason"] == "turn-complete" and done["questions"] == []
+    assert "mcp__podium.report_outcome" in server.requests[0].tools
+
+
+@asynccontextmanager
+async def killed_at(machine: CodexMachine, point: str) -> AsyncIterator[PodiumDaemon]:
+    """A daemon that kills itself at a point, once; it can be started again."""
+    async with PodiumDaemon(machine, PODIUM_FAILPOINT=point) as podium:
+        podium.next_environment(PODIUM_FAILPOINT=None)
+        yield podium
+
+
+@pytest.mark.parametrize(
+    "point", ["turn.approval-raised", "answer.before-write", "answer.after-write"]
+)
+async def test_a_person_answers_while_the_daemon_is_killed_and_the_tool_runs_once(
+    machine: CodexMachine, server: ModelServer, point: str
+) -> None:
+    repo = machine.repository()
+    server.load({"turns": [run("echo ran >> made"), word("complete")]})
+    async with killed_at(machine, point) as podium:
+        start = {"recipe": machine.recipe("asking", ASKING), "working_directory": str(repo.path)}
+        run_id = (await podium.rpc("runs.start", **start, **CODEX))["run_id"]
+        if point != "turn.approval-raised":
+            async with podium.follow(run_id) as feed:
+                asked = await feed.until("question.opened")
+                with suppress(OSError, trio.BrokenResourceError, Refused):
+                    await podium.rpc(
+                        "questions.answer", question_id=asked["question_id"], answer="allow"
+                    )
+        await podium.wait()
+        await podium.start()
+        if point == "turn.approval-raised":
+            async with podium.follow(run_id) as feed:
+                asked = await feed.until("question.opened")
+                await podium.rpc(
+                    "questions.answer", question_id=asked["question_id"], answer="allow"
+                )
+        done = await podium.ended(run_id)
+    assert done["exit"]["reason"] == "turn-complete"
+    assert (repo.path / "made").read_text() == "ran\n" and len(server.requests) == 2
+
+
+POINTS = [
+    "turn.lease-taken",
+    "turn.fifo-written",
+    "turn.after-spawn",
+    "turn.first-output",
+    "turn.session-named",
+    "turn.tool-begun",
+    "handshake.before-write",
+    "handshake.after-write",
+    "turn.idle-seen",
+    "turn.ended-process",
+    "turn.swept",
+    "turn.before-ended",
+]
+
+
+@pytest.mark.parametrize("point", POINTS)
+async def test_a_daemon_that_is_killed_at_any_point_loses_and_doubles_nothing(
+    machine: CodexMachine, server: ModelServer, point: str
+) -> None:
+    repo = machine.repository()
+    work = when("Work", run("echo ran >> made"), word("complete"))
+    server.load({"rules": [work, when("Review", word("no-issues"))]})
+    async with killed_at(machine, point) as podium:
+        start = {"recipe": machine.recipe("loop", FREE), "working_directory": str(repo.path)}
+        run_id = (await podium.rpc("runs.start", **start, **CODEX))["run_id"]
+        await podium.wait()
+        await podium.start()
+        done = await podium.ended(run_id)
+    assert done["exit"]["reason"] == "turn-complete"
+    assert (repo.path / "made").read_text() == "ran\n"
+    assert len(server.requests) == 3
+
+
+async def test_an_agent_killed_with_its_daemon_is_told_that_it_was_interrupted(
+    podium: PodiumDaemon, repo: GitRepo, server: ModelServer, machine: CodexMachine
+) -> None:
+    once = run("echo ran >> made")
+    rules = [
+        when("Work", once, held({"text": "Thinking about it. " * 20})),
+        when("You were interrupted", word("blocked", "I saw.")),
+    ]
+    server.load({"rules": rules})
+    async with podium.running(machine.recipe("loop", FREE), repo.path, **CODEX) as feed:
+        run_id = feed.seen[0]["run_id"]
+        agent = (await feed.until("turn.started"))["pid"]
+        await holding(server, "half")
+    await podium.kill9()
+    os.kill(agent, signal.SIGKILL)
+    await gone(agent)
+    await podium.start()
+    done = await podium.ended(run_id)
+    assert done["exit"]["reason"] == "implementation-blocked"
+    assert (repo.path / "made").read_text() == "ran\n"
