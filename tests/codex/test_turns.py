@@ -59,7 +59,7 @@ async def test_a_turn_has_words_tokens_and_mark_and_its_thread_goes_on_and_is_fo
     assert (report.kind, report.texts, report.detail) == ("done", ("Hello there.",), "")
     assert report.tokens == Tokens(10, 0, 5) and report.prompt_recorded and not report.tool_begun
     assert said(events) == "Hello there."
-    assert states(events, request.prompt_uuid) == ["started"]
+    assert states(events, request.prompt_uuid) == ["started", "completed"]
     assert server.requests[0].prompt == request.prompt
     rollout = codex.transcript(thread, str(rig.work), rig.environment)
     assert rollout is not None and report.mark is not None
@@ -187,7 +187,7 @@ async def test_a_steer_reaches_the_running_turn_and_one_too_late_says_so(
             assert await turn.answer(event.request_id, ALLOW)
 
     turn, events = await play(codex, request, react)
-    assert states(events, steer) == ["queued", "started"]
+    assert states(events, steer) == ["queued", "started", "completed"]
     assert turn.report.kind == "done" and turn.report.undelivered == ()
     assert "also look at b" in server.requests[-1].anywhere
     assert not await turn.steer("late", str(uuid.uuid4()))

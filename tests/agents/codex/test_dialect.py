@@ -96,7 +96,7 @@ def test_the_prompt_follows_the_login_and_the_thread_with_its_mark() -> None:
     assert written(one) == [] and not one.taken_up
     events = feed(one, *BEGUN)
     assert events == [SessionNamed(THREAD), PromptState(UUID, "started")] and one.taken_up
-    assert feed(one, ended()) == [] and one.over
+    assert feed(one, ended()) == [PromptState(UUID, "completed")] and one.over
     assert one.report(Ending()).kind == "done"
 
 
@@ -359,6 +359,7 @@ def test_a_process_that_ends_before_its_turn_was_cut_off_or_gave_up() -> None:
         "Codex ended with status 2 before its turn did: no such option",
     )
     assert running().report(Ending(exit_status=-9)).kind == "broken"
+    assert running().report(Ending(exit_status=0)).kind == "broken"
     assert dialect().report(Ending()).detail == "Codex ended before its turn did"
     known = Aftermath(mark={"size": 3}, prompt_recorded=True)
     report = dialect().report(Ending(aftermath=known))

@@ -75,6 +75,15 @@ async def test_a_program_that_gives_up_at_once_is_told_in_its_words(tmp_path: Pa
     assert settled.state == "absent" and settled.report is None
 
 
+async def test_a_prompt_that_is_too_long_is_refused_before_anything_starts(tmp_path: Path) -> None:
+    place = program(tmp_path, "codex", f"touch {tmp_path}/ran")
+    rig = Rig(tmp_path / "rig", (str(place),))
+    async with watch_spools() as watch:
+        turn, events = await play(CodexDriver(watch), rig.request("x" * (4 << 20)))
+    assert turn.report.kind == "failed" and "attach it as a file" in turn.report.detail
+    assert events == [] and not (tmp_path / "ran").exists()
+
+
 def test_a_session_file_is_found_by_its_thread(tmp_path: Path) -> None:
     environment = {"CODEX_HOME": str(tmp_path)}
     assert find_rollout("t", environment) is None and find_rollout("", environment) is None

@@ -173,7 +173,7 @@ class CodexDialect:
                 found = read(wire.ItemNotification, params)
                 return self._item(found, done=notice.method == "item/completed")
             case "turn/completed":
-                self._completed(read(wire.TurnNotification, params))
+                return self._completed(read(wire.TurnNotification, params))
             case "error":
                 return self._failed(read(wire.ErrorNotification, params))
             case "serverRequest/resolved":
@@ -225,9 +225,12 @@ class CodexDialect:
             return [PromptState(uuid, "started")]
         return []
 
-    def _completed(self, found: wire.TurnNotification) -> None:
-        if found.thread_id == self._thread and found.turn.id == self._turn:
-            self.ends.turn = found.turn
+    def _completed(self, found: wire.TurnNotification) -> list[TurnEvent]:
+        if found.thread_id != self._thread or found.turn.id != self._turn:
+            return []
+        self.ends.turn = found.turn
+        taken = [uuid for uuid, state in self._steers.items() if state == "started"]
+        return [PromptState(uuid, "completed") for uuid in (self.script.uuid, *taken)]
 
     def _failed(self, found: wire.ErrorNotification) -> list[TurnEvent]:
         self.idle_line = found.will_retry

@@ -26,6 +26,7 @@ from podiumd.core.analysis.check_agents import Capabilities
 from podiumd.drivers.agent_process import AgentProcess, spawn
 from podiumd.drivers.base import PendingTurn, TurnRequest, TurnStatus
 from podiumd.drivers.dialect import Aftermath
+from podiumd.drivers.fifo import MAX_LINE_BYTES, LineTooLong
 from podiumd.drivers.spool import SpoolWatch
 from podiumd.drivers.spooled import SPOOL_MEGABYTES, Look
 from podiumd.drivers.spooled_driver import SpooledDriver
@@ -38,6 +39,10 @@ ARGUMENTS: Final = (
     *("--disable", "goals"),
     "app-server",
 )
+
+_ANY_THREAD: Final = "00000000-0000-0000-0000-000000000000"
+_MARK_BYTES: Final = 200
+"""At most so long is what goes with the prompt in one write."""
 
 
 def make(host: Host) -> CodexDriver:
@@ -140,6 +145,12 @@ def _roots_of_git(working_directory: str) -> tuple[str, ...]:
 async def _spawn(request: TurnRequest, dialect: CodexDialect) -> AgentProcess:
     require_kept(request)
     script = dialect.script
+    size = len(script.prompt_line(_ANY_THREAD)) + _MARK_BYTES
+    if size > MAX_LINE_BYTES:
+        raise LineTooLong(
+            f"{size} bytes in one line, at most {MAX_LINE_BYTES} go to an agent at once: "
+            "attach it as a file"
+        )
     store(script, request.directory)
     return await spawn(
         request,

@@ -49,7 +49,7 @@ class Ends:
         tool_begun: bool,
     ) -> TurnReport:
         """Build the report. ``forced``: an end that was decided from outside."""
-        end = self._end(ending) if forced is None else End(*forced)
+        end = End(*forced) if forced is not None else self._end(ending, prompt_recorded)
         texts, answer = [*self.texts], None
         if structured and texts and (answer := answer_in(texts[-1])) is not None:
             texts.pop()  # it is the answer's form, and no prose
@@ -73,7 +73,7 @@ class Ends:
             reason=self._reason if end is self.refused else "",
         )
 
-    def _end(self, ending: Ending) -> End:
+    def _end(self, ending: Ending, taken_up: bool) -> End:
         if self.refused is not None:
             return self.refused
         if self.turn is not None:
@@ -81,9 +81,9 @@ class Ends:
         status = ending.exit_status
         how = "" if status is None else f" with status {status}"
         said = f": {ending.detail}" if ending.detail else ""
-        # A program that gives up by itself at its start would do so again; one that was killed, or
-        # whose status is unknown, was cut off.
-        gave_up = status is not None and status >= 0 and not self.texts
+        # A program that gives up by itself at its start would do so again; one that had begun, was
+        # killed, or whose status is unknown, was cut off.
+        gave_up = status is not None and status >= 0 and not taken_up
         return End("failed" if gave_up else "broken", f"Codex ended{how} before its turn did{said}")
 
 
