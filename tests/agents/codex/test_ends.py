@@ -36,11 +36,10 @@ def failed(info: Any, message: str = "no") -> Turn:
         (failed({}), End("api_error", "no")),
         (failed("contextWindowExceeded"), End("failed", "no")),
         (failed("modelNotFound"), End("failed", "no")),
-        (failed("usageLimitExceeded"), End("usage_limit", "no", 429)),
     ],
 )
 def test_an_end_is_judged_by_status_and_cause(turn: Turn, end: End) -> None:
-    assert end_of(turn, NONE) == end
+    assert end_of(turn, NONE, 0) == end
 
 
 @pytest.mark.parametrize(
@@ -62,7 +61,10 @@ def test_a_used_up_limit_ends_when_the_last_of_them_does(
         for one in (primary, secondary)
     ]
     limits = RateLimitSnapshot(primary=windows[0], secondary=windows[1])
-    assert end_of(failed("usageLimitExceeded"), limits).resets_at == resets_at
+    end = end_of(failed("usageLimitExceeded"), limits, 1_795_900_000_000)
+    assert (end.kind, end.status) == ("usage_limit", 429)
+    assert end.resets_at == (resets_at or "2026-11-28T21:21:40.000Z")
+    assert ("tried again in 15 minutes" in end.detail) is (resets_at is None)
 
 
 def request(**changes: Any) -> TurnRequest:

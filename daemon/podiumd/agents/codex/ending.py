@@ -16,7 +16,8 @@ class Ends:
 
     def __init__(self) -> None:
         self.turn: Turn | None = None
-        """The turn as it ended."""
+        """The turn as it ended, at ``ended_ms`` (since 1970)."""
+        self.ended_ms = 0
         self.texts: list[str] = []
         self.limits = RateLimitSnapshot()
         self.refused: End | None = None
@@ -77,7 +78,7 @@ class Ends:
         if self.refused is not None:
             return self.refused
         if self.turn is not None:
-            return end_of(self.turn, self.limits)
+            return end_of(self.turn, self.limits, self.ended_ms)
         status = ending.exit_status
         how = "" if status is None else f" with status {status}"
         said = f": {ending.detail}" if ending.detail else ""

@@ -12,6 +12,9 @@ from podiumd.formats.codex.wire import RateLimitSnapshot, RateLimitWindow, Turn,
 
 LAST_SECOND: Final = 253_402_300_799  # of the year 9999, the last that RFC 3339 can write
 
+UNTOLD_SECONDS: Final = 900
+"""Seconds until a used-up account is tried again where nothing tells when its limit ends."""
+
 _STATUS: Final = {
     "internalServerError": 500,
     "rateLimitExceeded": 429,
@@ -33,20 +36,28 @@ class End(msgspec.Struct, frozen=True):
     resets_at: str | None = None
 
 
-def end_of(turn: Turn, limits: RateLimitSnapshot) -> End:
-    """Judge a turn that has ended, with the account's limits as last told."""
+def end_of(turn: Turn, limits: RateLimitSnapshot, now_ms: int) -> End:
+    """Judge a turn that has ended, at ``now_ms`` (since 1970), with the limits as last told."""
     if turn.status == "completed":
         return End("done")
     if turn.status == "interrupted":
         return End("interrupted", "the turn was stopped")
-    return _failed(turn.error or TurnError(message="Codex failed without a word"), limits)
+    error = turn.error or TurnError(message="Codex failed without a word")
+    return _failed(error, limits, now_ms)
 
 
-def _failed(error: TurnError, limits: RateLimitSnapshot) -> End:
+def _failed(error: TurnError, limits: RateLimitSnapshot, now_ms: int) -> End:
     word, status = _cause(error.codex_error_info)
     words = error.message.rstrip(".") or f"Codex failed: {word}"
     if word == "usageLimitExceeded":
-        return End("usage_limit", words, 429, _resets_at(limits))
+        resets_at = _resets_at(limits)
+        if resets_at is None:
+            minutes = UNTOLD_SECONDS // 60
+            words = (
+                f"{words} (Codex does not tell until when: it is tried again in {minutes} minutes)"
+            )
+            resets_at = _stamp(now_ms // 1000 + UNTOLD_SECONDS)
+        return End("usage_limit", words, 429, resets_at)
     if word in _OWN or (status is not None and status in (400, 404)):
         return End("failed", words, status)
     return End("api_error", words, status)
@@ -69,6 +80,10 @@ def _resets_at(limits: RateLimitSnapshot) -> str | None:
     seconds = max((one.resets_at or 0 for one in used), default=0)
     if not 0 < seconds <= LAST_SECOND:
         return None
+    return _stamp(seconds)
+
+
+def _stamp(seconds: int) -> str:
     return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%S.000Z")
 
 
