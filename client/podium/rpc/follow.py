@@ -129,7 +129,7 @@ class RunFeed(feed.Feed["protocol.Event"]):
         return [message["params"]]
 
     def _over(self, taken: list[protocol.Event]) -> bool:
-        return bool(taken) and taken[-1].get("type") == "run.ended"
+        return any(event.get("type") == "run.ended" for event in taken)
 
     def caught_up(self) -> bool:
         """Return whether every stored event of the run was handed out: a snapshot may be ahead."""

@@ -94,7 +94,7 @@ async def _runs_events(context: Ctx, params: runs.RunEvents) -> runs.EventsPage:
         found, next_seq, told = await service.run_told(*page)
     else:
         found, next_seq = await service.run_events(*page)
-    ended = bool(found) and found[-1].type == RUN_ENDED
+    ended = any(event.type == RUN_ENDED for event in found)  # a title may come after it
     if params.follow and not ended:
         feed = service.follow_run(params.run_id, next_seq, told)
         await context.open_feed(feed, events.RUN_EVENT.name)

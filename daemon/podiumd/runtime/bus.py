@@ -18,8 +18,11 @@ import trio
 from podiumd.runtime.event import Heard
 from podiumd.runtime.recent_output import Recent
 from podiumd.store.records import StoredFact
-from podiumd.wire.event import RUN_ENDED, Event
+from podiumd.wire.event import RUN_ENDED, RUN_RENAMED, Event
 from podiumd.wire.events import TurnOutput
+
+_LAST = frozenset({RUN_ENDED, RUN_RENAMED})
+"""Facts behind which a run may be over: of such a run nothing is kept."""
 
 QUEUE_EVENTS = 1024
 """Events a follower may lag behind before it is sent back to the store."""
@@ -151,7 +154,7 @@ class Bus:
     def publish(self, stored: Sequence[StoredFact]) -> None:
         """Called by the store when facts are durable, in the order of ``pos``."""
         for fact in stored:
-            self.recent.stored(fact.run_id, fact.seq, last=fact.type == RUN_ENDED)
+            self.recent.stored(fact.run_id, fact.seq, last=fact.type in _LAST)
         self._tell([Heard(fact) for fact in stored])
 
     def publish_transient(self, run_id: str, event: Event, *, again: bool = False) -> None:

@@ -46,11 +46,12 @@ from podiumd.runtime.run.queueing import AGAIN_MS
 from podiumd.runtime.run.registry import Runs
 from podiumd.runtime.sessions.listing import SessionList, all_locks
 from podiumd.runtime.sessions.resolve import Sessions
+from podiumd.runtime.titles import Titles
 from podiumd.runtime.worktrees.diff import run_diff
 from podiumd.sessions.changes import Listener
 from podiumd.sessions.log.open_log import MessageFeed
 from podiumd.sessions.transcripts import Transcripts
-from podiumd.store.errors import RunForgotten, StoreError
+from podiumd.store.errors import StoreError
 from podiumd.wire import views
 from podiumd.wire.daemon import Activity, Configured, Orchestration
 from podiumd.wire.event import Event
@@ -101,6 +102,7 @@ class Service:
         self._events = EventAccess(context, runs)
         self.worktrees = WorktreeCare(context, session_locks, runs)
         self.storage = Storage(context, transcripts, runs)
+        self._titles = Titles(context, runs, transcripts)
         self._prompting = Prompting(context, session_locks, runs, sessions, default_agent)
 
     # -- the daemon --------------------------------------------------------------------------
@@ -262,16 +264,8 @@ class Service:
         return views.run_view(await self._submit(await self._live(run_id), c.Resume))
 
     async def rename(self, run_id: str, title: str) -> Run:
-        """Call a run by a title, also one that is over. Raises ``NotFound``."""
-        run_id = await self._runs.resolve(run_id)
-        actor = self._runs.get(run_id)
-        if actor is None:  # nothing drives it any more: this one writes, and is gone
-            state = await self._runs.state(run_id)
-            actor = RunActor(self._context, self._session_locks, state)
-        try:
-            return views.run_view(await self._submit(actor, c.Rename, title=title))
-        except RunForgotten as error:
-            raise NotFound("run", run_id) from error
+        """Call a run by a title, also one that is over. See ``Titles.give``."""
+        return await self._titles.give(run_id, title)
 
     async def cancel(self, run_id: str) -> Run:
         actor = await self._live(run_id)

@@ -78,6 +78,10 @@ class Transcripts:
         """Hear of every session that changes from now on."""
         return self._follower.changes.listen()
 
+    def changed(self, *session_ids: str) -> None:
+        """Notify who listens that these are called otherwise now."""
+        self._follower.changes.notify(*session_ids)
+
     async def count(self) -> int:
         """Return how many sessions there are."""
         return await self._index.ask(table.count)

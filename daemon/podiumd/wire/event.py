@@ -34,6 +34,7 @@ from podiumd.wire.runs import Run
 OUTPUT: Final = "turn.output"
 SNAPSHOT: Final = "snapshot"
 RUN_ENDED: Final = "run.ended"
+RUN_RENAMED: Final = "run.renamed"
 
 Happened = f.AnyFact | TurnOutput | Snapshot
 """Content of an event: a fact, or what is transient."""

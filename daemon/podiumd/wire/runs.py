@@ -37,8 +37,8 @@ RunParams = dict[str, str | int | bool]
 Title = Annotated[
     str,
     Meta(
-        pattern=r"\A[^\x00-\x1f\x7f]{0,80}\Z",
-        description="a title: one line of at most 80 characters, or empty",
+        pattern=r"\A[^\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]{0,80}\Z",
+        description="a title: one line of at most 80 characters that are seen, or empty",
     ),
 ]
 _DATA: Final = "#/components/schemas/"
