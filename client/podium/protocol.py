@@ -648,6 +648,7 @@ class Question(TypedDict):
     note: str | None
     by: str | None
     closed: str | None
+    paused: bool
 
 
 class QuestionClosedData(TypedDict):
@@ -757,6 +758,7 @@ class Run(TypedDict):
     params: dict[str, str | int | bool]
     limits: Limits | None
     status: Literal["ended", "parked", "paused", "queued", "running", "waiting"]
+    paused: bool
     stop: Literal["cancel", "end", "interrupt", "pause"] | None
     step: str | None
     step_count: int
@@ -1335,6 +1337,7 @@ class WholeRun(TypedDict):
     params: dict[str, str | int | bool]
     limits: Limits | None
     status: Literal["ended", "parked", "paused", "queued", "running", "waiting"]
+    paused: bool
     stop: Literal["cancel", "end", "interrupt", "pause"] | None
     step: str | None
     step_count: int

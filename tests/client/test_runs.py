@@ -80,6 +80,32 @@ def test_a_run_that_waits_shows_how_to_answer(busy: FakeDaemon) -> None:
     )
 
 
+def test_a_run_that_is_paused_while_it_waits_says_so_and_how_it_goes_on(busy: FakeDaemon) -> None:
+    busy.answers["runs.get"] = ended_run(
+        exit=None, status="waiting", paused=True, questions=[QUESTION]
+    )
+
+    shown = podium(busy, "runs", "show", RUN_ID).stdout
+    assert "\nstatus     waiting, paused\n" in shown
+    assert shown.endswith(
+        f"  podium answer {QUESTION_ID[:8]} yes|no\n"
+        f"  It is paused too: after the answer, podium resume {RUN_ID[:8]}\n"
+    )
+
+
+def test_the_lists_show_that_a_run_with_an_open_question_is_paused(busy: FakeDaemon) -> None:
+    waiting = [ended_run(status="waiting", exit=None, paused=paused) for paused in (True, False)]
+    busy.answers |= {"runs.list": waiting, "daemon.status": {}}
+    busy.answers["questions.list"] = [{**QUESTION, "paused": True}, {**QUESTION, "paused": False}]
+
+    held, going = podium(busy, "runs").stdout.splitlines()[1:3]
+    assert "  waiting, paused  " in held
+    assert "paused" not in going
+    asked = podium(busy, "questions").stdout.splitlines()
+    rows = [line for line in asked if line.startswith(QUESTION_ID[:8])]
+    assert [" (paused) " in row for row in rows] == [True, False]
+
+
 def test_a_run_shows_what_each_visit_took_and_who_answered(busy: FakeDaemon) -> None:
     journey = journeys.varied()
     busy.answers["runs.get"] = journey.run("checks-failed")
@@ -278,6 +304,14 @@ def test_a_run_that_waits_for_an_answer_may_be_paused_as_well(busy: FakeDaemon) 
     assert done.stdout == f"Resumed fix-it {RUN_ID[:8]}, step fix: now waiting.\n"
 
 
+def test_one_that_waits_and_is_paused_already_is_not_paused_again(busy: FakeDaemon) -> None:
+    busy.answers["runs.get"] = ended_run(status="waiting", paused=True, exit=None)
+
+    assert podium(busy, "pause", RUN_ID).stdout == (
+        f"Nothing to do: fix-it {RUN_ID[:8]}, step fix is paused already.\n"
+    )
+
+
 def test_a_run_that_was_cancelled_and_has_ended_is_cancelled(busy: FakeDaemon) -> None:
     busy.answers["runs.cancel"] = ended_run(status="ended")
 
@@ -312,8 +346,7 @@ def test_a_steer_says_where_the_message_went(busy: FakeDaemon, state: str, words
 
 
 def test_who_answers_is_told_that_the_run_stays_paused(busy: FakeDaemon) -> None:
-    busy.answers["questions.answer"] = {**QUESTION, "answer": "no"}
-    busy.answers["runs.get"] = ended_run(status="paused", exit=None)
+    busy.answers["questions.answer"] = {**QUESTION, "answer": "no", "paused": True}
 
     assert podium(busy, "answer", QUESTION_ID[:5], "no").stdout == (
         f"Answered: no. The run is paused: 'podium resume {RUN_ID[:8]}' lets it go on.\n"

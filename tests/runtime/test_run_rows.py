@@ -39,6 +39,18 @@ def test_what_an_earlier_release_did_not_store_is_null_and_the_name_is_made_up()
     assert (run.name, run.base, run.left, run.stop) == ("sample: mend the gate", None, None, None)
 
 
+def test_a_run_of_an_earlier_release_and_its_questions_count_as_not_paused() -> None:
+    play = begun()
+    play.approve()
+    row = row_of(play.state)
+    stored = msgspec.json.decode(row.summary)
+    del stored["paused"], stored["questions"][0]["paused"]
+    run = run_of(replace(row, summary=msgspec.json.encode(stored)))
+
+    assert run is not None
+    assert (run.paused, [one.paused for one in run.questions]) == (False, [False])
+
+
 def test_a_row_that_says_too_little_is_none_like_one_that_is_damaged() -> None:
     row = row_of(begun().state)
 

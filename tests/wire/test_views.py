@@ -55,6 +55,7 @@ def test_a_run_that_has_just_begun() -> None:
             "on_limit": "exit",
         },
         "status": "queued",
+        "paused": False,
         "stop": None,
         "step": None,
         "step_count": 0,
@@ -178,8 +179,18 @@ def test_an_open_question_stands_in_its_run() -> None:
             "note": None,
             "by": None,
             "closed": None,
+            "paused": False,
         }
     ]
+
+
+def test_a_run_that_is_paused_at_an_open_question_waits_and_is_paused() -> None:
+    play = Play(a_recipe({"work": a_step(gate="Shall I?")})).go()
+    play.do(c.Pause)
+    view = shown(views.run_view, play.state)
+
+    assert (view["status"], view["paused"]) == ("waiting", True)
+    assert [one["paused"] for one in view["questions"]] == [True]
 
 
 def test_a_closed_question_says_who_answered_what() -> None:

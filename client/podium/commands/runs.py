@@ -183,7 +183,7 @@ def _controlled(verb: str, run_id: str) -> tuple[protocol.Run, str]:
     if verb in ("pause", "resume"):
         run: protocol.Run = call("runs.get", {"run_id": run_id})
         status = run.get("status")
-        if (verb, status) == ("pause", "paused"):
+        if verb == "pause" and (status == "paused" or run.get("paused")):
             return run, "is paused already"
         # One that waits for an answer may be paused as well: the daemon knows.
         if verb == "resume" and status in ("running", "queued") and not run.get("stop"):
@@ -233,13 +233,9 @@ def answer(question_id: str, value: str | None, note: str | None, json: bool) ->
 
 def _still_paused(question: protocol.Question) -> str:
     """Say how a run goes on that stays paused after an answer; empty where it goes on by itself."""
-    try:
-        run: protocol.Run = call("runs.get", {"run_id": question["run_id"]})
-    except Failure:
-        return ""  # the answer is taken all the same
-    if run["status"] != "paused":
+    if not question.get("paused"):
         return ""
-    return f" The run is paused: 'podium resume {text.short(run['run_id'])}' lets it go on."
+    return f" The run is paused: 'podium resume {text.short(question['run_id'])}' lets it go on."
 
 
 def _meant(beginning: str, value: str) -> str:

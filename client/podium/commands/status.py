@@ -261,9 +261,10 @@ def _tell_conversations(lines: list[str]) -> None:
 def _question_row(question: protocol.Question) -> tuple[str, ...]:
     from podium.render.question import answers_of
 
+    paused = " (paused)" if question.get("paused") else ""
     return (
         text.short(question.get("question_id")),
-        f"{text.short(question.get('run_id'))} {_of(question)}".rstrip(),
+        f"{text.short(question.get('run_id'))} {_of(question)}".rstrip() + paused,
         str(question.get("kind", "")),
         text.ago(question.get("opened_at")),
         answers_of(question),

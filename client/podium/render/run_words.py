@@ -275,7 +275,9 @@ def advice(run: protocol.Run, history: History) -> list[str]:
             "parked": f"It goes on by itself; at once: podium resume {run_id}",
             "running": f"Follow it: podium attach {run_id}",
         }
-        if waits_for_words(run):
+        if run.get("paused"):
+            doing["waiting"] = f"It is paused too: after the answer, podium resume {run_id}"
+        elif waits_for_words(run):
             doing["waiting"] = f"It is your turn: {say_command(run)}, or {attach_command(run)}"
         if run.get("stop") == "pause":
             lines.append(f"It {PAUSES}; not after all: podium resume {run_id}")

@@ -20,9 +20,13 @@ PENDING = {
 
 
 def status_words(run: protocol.Run) -> str:
-    """Describe the state of a run, and a pending change: ``running, will pause``."""
-    pending = PENDING.get(str(run.get("stop")))
-    return ", ".join(filter(None, (str(run.get("status") or ""), pending)))
+    """Describe the state of a run, and a pending change: ``running, will pause``.
+
+    ``waiting, paused``: after the answer it goes on only when it is resumed.
+    """
+    status, pending = str(run.get("status") or ""), PENDING.get(str(run.get("stop")))
+    also = "paused" if run.get("paused") and status != "paused" else None
+    return ", ".join(filter(None, (status, also, pending)))
 
 
 def run_name(run: protocol.Run | protocol.ActivePrompt | protocol.Talk) -> str:

@@ -64,8 +64,10 @@ def run_of(row: RunRow) -> StoredRun | None:
 
 
 def _of_earlier_release(found: dict[str, Any]) -> StoredRun | None:
-    """Convert a row of an earlier release, which lacks fields: missing ones are null."""
-    known = {**dict.fromkeys(_REQUIRED), **found, "name": named_row(found)}
+    """Convert a row of an earlier release, which lacks fields: missing ones are null, and neither
+    the run nor a question of it counts as paused."""
+    known = {**dict.fromkeys(_REQUIRED), "paused": False, **found, "name": named_row(found)}
+    known["questions"] = [{"paused": False, **one} for one in found.get("questions") or ()]
     try:
         return msgspec.convert(known, StoredRun)
     except msgspec.ValidationError:

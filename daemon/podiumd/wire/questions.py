@@ -26,7 +26,8 @@ class Choice(Result, frozen=True, kw_only=True):
 
 
 class Question(Result, frozen=True, kw_only=True):
-    """A question, and its answer once it is ``closed``."""
+    """A question, and its answer once it is ``closed``. ``paused``: its run is, and after the
+    answer it goes on only when it is resumed."""
 
     question_id: str
     run_id: str
@@ -46,6 +47,7 @@ class Question(Result, frozen=True, kw_only=True):
     note: str | None
     by: str | None
     closed: str | None
+    paused: bool
 
 
 ANSWER = Method[Answer, Question]("questions.answer", "Answer an open question.")

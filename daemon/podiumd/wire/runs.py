@@ -129,7 +129,8 @@ class RemoveWorktree(Params, frozen=True, kw_only=True):
 
 
 class Run(Result, frozen=True, kw_only=True):
-    """A run. ``ctx`` is what its conversations have saved; ``runs.list`` leaves it out."""
+    """A run. ``ctx`` is what its conversations have saved; ``runs.list`` leaves it out. ``paused``
+    is true beside the status ``waiting`` too."""
 
     run_id: str
     kind: RunKind
@@ -143,6 +144,7 @@ class Run(Result, frozen=True, kw_only=True):
     params: RunParams
     limits: Limits | None
     status: RunStatus
+    paused: bool
     stop: StopKind | None
     step: str | None
     step_count: int

@@ -40,6 +40,7 @@ def run_view(state: RunState) -> Run:
         params=start.params,
         limits=start.limits,
         status=state.status,
+        paused=state.paused,
         stop=state.stop.how if state.stop is not None and state.exit is None else None,
         step=state.step,
         step_count=state.step_count,
@@ -152,6 +153,7 @@ def question_view(state: RunState, question: state_of.Question) -> Question:
         note=question.note,
         by=question.by,
         closed=question.closed,
+        paused=state.paused,
     )
 
 

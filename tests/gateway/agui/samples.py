@@ -29,6 +29,7 @@ def run(**fields: Any) -> Run:
         "agent": "claude",
         "params": {},
         "status": "waiting",
+        "paused": False,
         "step": "goal",
         "step_count": 1,
         "visits": {"goal": 1},
@@ -66,6 +67,7 @@ def question(question_id: str = "q-1", **fields: Any) -> Question:
         "columns": [],
         "detail": "",
         "opened_at": "2026-01-02T03:04:05.000Z",
+        "paused": False,
     }
     unknown = ("tool", "input", "answer", "note", "by", "closed")
     return made(Question, dict.fromkeys(unknown) | known | fields)
