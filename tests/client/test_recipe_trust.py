@@ -66,8 +66,11 @@ ship: Ship\\x1b[2J it
 
 
 def project(daemon: FakeDaemon, *recipes: Json) -> None:
-    """Make the fake one that knows a project's recipes, and one that is built in."""
-    whole = {f"project.{one['id']}": one for one in recipes}
+    """Make the fake one that knows a project's recipes, and one that is built in.
+
+    A recipe that is asked for by its source shadows none, as with the daemon.
+    """
+    whole = {f"project.{one['id']}": {**one, "shadows": []} for one in recipes}
     built_in = {"id": "theirs", "source": "builtin", "trusted": True, "ok": True}
     listed = [{"ok": True, **one, "steps": None} for one in recipes]
     daemon.answers["recipes.list"] = [*listed, built_in]

@@ -70,6 +70,19 @@ async def test_a_script_that_cannot_be_played_starts_nothing(
         assert await daemon.service.locks() == []
 
 
+async def test_a_script_without_its_agent_is_named_before_a_default_agent_that_is_missing(
+    machine: Machine, tmp_path: Path
+) -> None:
+    machine.drivers["scripted"] = ScriptedDriver(demo_script())
+    machine.agent.problem = "it is not installed"
+    lines = tmp_path / "lines.toml"
+    lines.write_text('[[turns]]\ntext = "Hello."\n')
+    async with running(machine) as daemon:
+        with pytest.raises(InvalidParameter) as raised:
+            await daemon.prompt("Hello.", script=str(lines))
+        assert plain(raised.value.data)["fix"] == "Say so: --agent scripted."
+
+
 async def test_each_prompt_of_a_session_plays_the_turn_that_fits_it(
     machine: Machine, tmp_path: Path
 ) -> None:

@@ -65,10 +65,13 @@ def _agree(directory: str, digests: dict[str, str], words: str, json: bool) -> i
 
 
 def _whole(listed: protocol.RecipeRow, directory: str) -> protocol.KnownRecipe:
-    """Get the whole recipe, as the daemon read it for the digest that comes with it."""
+    """Get the whole recipe, as the daemon read it for the digest that comes with it.
+
+    The list alone has what it shadows: by its source and name it is meant whatever else there is.
+    """
     name = f"project.{listed['id']}"
     recipe: protocol.KnownRecipe = call("recipes.get", {"id": name, "working_directory": directory})
-    return recipe
+    return {**recipe, "shadows": listed.get("shadows") or []}
 
 
 def _tell_broken(own: list[protocol.RecipeRow], directory: str) -> None:

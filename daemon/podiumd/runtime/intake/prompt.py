@@ -90,9 +90,10 @@ class Prompting:
         if talks is not None and (sent := await self._say(talks, request.text, token)) is not None:
             return sent
         plan = await self._plan(request)
+        # Before the agent: whoever brings a script and names none does not mean the default one.
+        script = await brought_script(request.script, plan.agent, self._context.agents)
         agent = await require_agent(self._context, plan.agent)
         _require_mode(plan.agent, agent, request.permission_mode)
-        script = await brought_script(request.script, plan.agent, self._context.agents)
         run_id = str(uuid.uuid4())
         try:
             send = partial(self._send, request, plan, script, run_id, token)
