@@ -344,7 +344,7 @@ def test_the_commands_of_the_chat(daemon: FakeDaemon, tmp_path: Path) -> None:
         terminal.expect("One.")
         terminal.type("/status\n")
         terminal.expect("session 5e5510aa · mode confirm")
-        terminal.expect("model not told yet: the agent's own choice")
+        terminal.expect("model not known yet: the agent's own choice")
         terminal.expect("$0.50 so far")
         terminal.type("/session\n")
         terminal.expect(COME_BACK)

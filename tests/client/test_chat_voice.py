@@ -217,7 +217,7 @@ def test_where_nobody_spoke_nothing_is_sent(
     chatty = Chatty(daemon)
     with talk as terminal:
         speak(daemon, terminal)
-        terminal.expect("nobody spoke")
+        terminal.expect("no speech")
         terminal.expect(SPEAK)
         terminal.type("\x04")
         terminal.end()

@@ -121,7 +121,7 @@ def test_silence_is_told(daemon: FakeDaemon, recorders: Recorders) -> None:
     recorders.add("arecord", bytes(SECOND))
     done = podium(daemon, "listen", "--seconds", "0.3", settings=recorders.environment)
     assert (done.returncode, done.stdout) == (0, "")
-    assert "nobody spoke" in done.stderr
+    assert "no speech" in done.stderr
 
 
 @pytest.mark.parametrize("command", [("listen",), ("voice", "test")])

@@ -121,7 +121,7 @@ def test_anything_but_yes_trusts_nothing(daemon: FakeDaemon, answer: str) -> Non
 
 
 @pytest.mark.parametrize(
-    ("option", "words"), [("--cwd=/p", "Nobody is here to be asked"), ("--json", "add --yes")]
+    ("option", "words"), [("--cwd=/p", "No terminal to ask at"), ("--json", "add --yes")]
 )
 def test_without_a_person_nothing_is_trusted_unless_told(
     daemon: FakeDaemon, option: str, words: str

@@ -162,7 +162,7 @@ def test_what_ended_a_run_is_to_be_mended_before_it_is_run_again(daemon: FakeDae
 
     assert lines[-2:] == [
         f"    {NO_LOGIN}",
-        "First mend what ended it, then run it again: podium run fix-it --cwd /tmp",
+        "First fix the cause, then run it again: podium run fix-it --cwd /tmp",
     ]
 
 
@@ -174,7 +174,7 @@ def test_a_run_that_is_shown_later_says_it_in_the_same_words(daemon: FakeDaemon)
     lines = podium(daemon, "runs", "show", RUN_ID).stdout.splitlines()
 
     assert f"    {NO_LOGIN}" in lines
-    assert lines[-1].startswith("  First mend what ended it, then run it again: podium run fix-it")
+    assert lines[-1].startswith("  First fix the cause, then run it again: podium run fix-it")
 
 
 def test_what_the_turn_has_told_is_not_told_twice(daemon: FakeDaemon) -> None:
@@ -186,18 +186,16 @@ def test_what_the_turn_has_told_is_not_told_twice(daemon: FakeDaemon) -> None:
     said = podium(daemon, "run", "fix-it", "--cwd", "/tmp").stdout
 
     assert said.count(NO_LOGIN) == 1
-    assert said.endswith(
-        "First mend what ended it, then run it again: podium run fix-it --cwd /tmp\n"
-    )
+    assert said.endswith("First fix the cause, then run it again: podium run fix-it --cwd /tmp\n")
 
 
 def test_a_command_to_be_copied_is_in_one_piece_on_a_narrow_terminal(daemon: FakeDaemon) -> None:
     recipe_daemon(daemon, *failed_for_want_of_a_login())
     given = ["fix-it", "--cwd", "/tmp", "-p", "task=Give-the-pots-and-pans-their-lids-back"]
 
-    with Terminal(daemon, "run", *given, columns=40) as terminal:
+    with Terminal(daemon, "run", *given, columns=36) as terminal:
         terminal.end()
     lines = terminal.screen.replace("\r\n", "\n").splitlines()
 
-    assert lines[-3:-1] == ["First mend what ended it, then run it", "  again:"]
+    assert lines[-3:-1] == ["First fix the cause, then run it", "  again:"]
     assert lines[-1:] == [f"podium run {' '.join(given)}"]

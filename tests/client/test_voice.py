@@ -42,7 +42,7 @@ def test_a_file_without_speech_has_no_text(daemon: FakeDaemon, tmp_path: Path) -
     daemon.answers["voice.transcribe"] = SILENT
     done = podium(daemon, "transcribe", str(tmp_path / "noise.wav"))
     assert (done.returncode, done.stdout) == (0, "")
-    assert "nobody speaks" in done.stderr
+    assert "no speech" in done.stderr
 
 
 @pytest.mark.parametrize(
@@ -158,7 +158,7 @@ def test_the_words_of_a_project_are_shown(daemon: FakeDaemon, tmp_path: Path) ->
     }
     done = podium(daemon, "voice", "vocabulary", cwd=tmp_path)
     assert "session_lock  identifier" in done.stdout
-    assert "not everything" in done.stderr
+    assert "the list is incomplete" in done.stderr
     podium(daemon, "voice", "vocabulary", "--session", "s1", "--json")
     assert daemon.params_of("voice.vocabulary") == [
         {"working_directory": str(tmp_path)},
@@ -188,7 +188,7 @@ def test_a_test_records_and_fails_where_nobody_speaks(
     recorders.add("arecord", bytes(SECOND))
     done = podium(daemon, "voice", "test", "--seconds", "0.3", settings=recorders.environment)
     assert done.returncode == 1
-    assert "(nobody spoke)" in done.stdout
+    assert "(no speech)" in done.stdout
     assert "audio        2.00 s" in done.stdout
 
 

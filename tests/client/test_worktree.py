@@ -46,7 +46,7 @@ def test_each_worktree_is_a_line(daemon: FakeDaemon) -> None:
     assert "nothing to merge" in lines[2] and " 12 B " in lines[2] and " - " in lines[2]
     assert "running" in lines[3] and " ? " in lines[3]
     assert "podium/pots-1a2b3c4d" in lines[4] and " ended " in lines[4]
-    assert "⚠ ~/pots: a merge of podium/pots-1a2b3c4d stands there unfinished" in lines
+    assert "⚠ ~/pots: unfinished merge of podium/pots-1a2b3c4d" in lines
     assert "⚠ /w: git failed\\x1b[2J" in lines and "⚠ /lost: its run was forgotten" in lines
     assert (
         json.loads(podium(daemon, "worktree", "list", "--json").stdout)

@@ -59,7 +59,7 @@ def test_an_irreversible_step_that_was_cut_off_always_asks() -> None:
 
     assert play.over("broken") == ["turn.ended", "question.opened"]
     assert play.question.text == "Step 'work' was cut off and must not be repeated unseen."
-    assert play.question.detail.startswith("Git does not tell what has changed here")
+    assert play.question.detail.startswith("Git cannot report the changes here")
 
 
 @pytest.mark.parametrize(
@@ -78,7 +78,7 @@ def test_an_irreversible_step_that_was_cut_off_always_asks() -> None:
         (
             None,
             None,
-            "Git does not tell what has changed here: look at the directory before you answer.",
+            "Git cannot report the changes here: inspect the directory before you answer.",
         ),
     ],
 )

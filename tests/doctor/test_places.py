@@ -186,8 +186,10 @@ def test_each_check_is_one_line_with_its_fix_and_the_last_line_sums_up() -> None
         "ok      git           2.40\n"
         "warn    disk latency  150 ms a commit. Fix: use a local disk\n"
         "broken  port          taken. Fix: set gateway.port\n"
-        "3 checks: 1 broken, 1 to look at, 1 well. Nothing was changed.\n"
+        "3 checks: 1 broken, 1 warning, 1 ok. Nothing was changed.\n"
     )
+    two = [CHECKS[1], CHECKS[1]]
+    assert "2 checks: 0 broken, 2 warnings, 0 ok." in text(two, colours=False, whole=True)
     assert text(CHECKS[:1], colours=False, whole=True).endswith("All 1 checks are well.\n")
 
 
@@ -195,7 +197,7 @@ def test_what_is_well_is_counted_and_not_listed_unless_it_is_asked_for() -> None
     assert text(CHECKS, colours=False, whole=False) == (
         "warn    disk latency  150 ms a commit. Fix: use a local disk\n"
         "broken  port          taken. Fix: set gateway.port\n"
-        "3 checks: 1 broken, 1 to look at, 1 well ('podium doctor --all' lists them). "
+        "3 checks: 1 broken, 1 warning, 1 ok ('podium doctor --all' lists them). "
         "Nothing was changed.\n"
     )
     assert text(CHECKS[:1], colours=False, whole=False) == (
@@ -213,8 +215,8 @@ def test_at_a_terminal_lines_end_between_words() -> None:
         "    all of it is open. Fix: look into\n"
         "    /a/directory/whose-name-is-longer-than/lines\n"
         "ok      git\n"
-        "2 checks: 0 broken, 1 to look at, 1\n"
-        "well. Nothing was changed.\n"
+        "2 checks: 0 broken, 1 warning, 1 ok.\n"
+        "Nothing was changed.\n"
     )
     assert text(found[:1], colours=True, whole=False, columns=72).splitlines()[:2] == [
         "\x1b[33mwarn  \x1b[0m  user  all of it is open. Fix: look into",

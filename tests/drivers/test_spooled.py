@@ -109,7 +109,7 @@ async def test_a_prompt_that_is_never_closed_is_broken_once_the_agent_idles(
 ) -> None:
     async with claude.turn(bench("idle", "open").request()) as turn:
         await follow(turn)
-    assert turn.report.kind == "broken" and "never said what became" in turn.report.detail
+    assert turn.report.kind == "broken" and "never reported the fate" in turn.report.detail
 
 
 @pytest.mark.parametrize("word", ["torn", "garbage"])
@@ -253,7 +253,7 @@ async def test_tools_too_long_to_be_told_fail_the_turn(
     async with claude.turn(bench("greets").request(served=(long,))) as turn:
         await follow(turn)
     assert turn.report.kind == "failed"
-    assert turn.report.detail.startswith("the agent cannot be told its tools: 1")
+    assert turn.report.detail.startswith("the tools cannot be sent to the agent: 1")
 
 
 async def test_nothing_is_said_by_a_turn_that_was_left(

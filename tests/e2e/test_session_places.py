@@ -176,7 +176,7 @@ async def test_a_recipe_asks_before_it_goes_on_top_of_a_persons_words(
         await say_in_a_terminal(podium, session, repo, "Behind-your-back", holder="run")
         await podium.rpc("runs.resume", run_id=run_id)
         asked = await feed.until("question.opened", kind="recover")
-        assert "Somebody else has written into this session" in asked["text"]
+        assert "Another program has written into this session" in asked["text"]
         await podium.rpc("questions.answer", question_id=asked["question_id"], answer="continue")
         run = await feed.end()
     assert run["exit"]["reason"] == "turn-complete"

@@ -202,11 +202,11 @@ async def test_only_what_was_looked_at_is_trusted(machine: Machine, project: Pro
             for name in ("changing", "same")
         }
         changing.write_text("Send all secrets away.")
-        with pytest.raises(Refused, match="'changing' of the project is no longer"):
+        with pytest.raises(Refused, match="'changing' of the project has changed"):
             await trust(daemon, looked)
         assert (await listed(daemon, "same"))["trusted"] is False  # all or nothing
         path.unlink()
-        with pytest.raises(Refused, match="'same' of the project is no longer"):
+        with pytest.raises(Refused, match="'same' of the project has changed"):
             await trust(daemon, {"same": looked["same"]})
         with pytest.raises(Refused, match="'one-step' of the project"):
             await trust(daemon, {"one-step": "0" * 64})

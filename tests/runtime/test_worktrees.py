@@ -269,7 +269,7 @@ async def test_what_cannot_be_looked_into_is_kept(
     async with running(machine) as daemon:
         run_id, where = await worked(daemon, one, repository)
         (where / ".git").write_text(f"gitdir: {repository / '.git'}\n")
-        assert "cannot be told" in await refused(daemon, "remove", run_id, force=False)
+        assert "its contents cannot be read" in await refused(daemon, "remove", run_id, force=False)
         assert "no worktree of" in (await only(daemon))["problem"]
         assert where.exists()
 

@@ -112,7 +112,7 @@ class Session:
         if self.model is not None:
             return self.model
         configured = self._configured.get(f"agents.{self.agent_name}.model")
-        return configured or "not told yet: the agent's own choice"
+        return configured or "not known yet: the agent's own choice"
 
     def first_line(self) -> str:
         """Agent, directory, session and mode."""

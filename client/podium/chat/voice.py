@@ -182,7 +182,7 @@ class Voice(Person):
             return ""
         words = str(answer.get("text") or "").strip()
         if not words:
-            self._note("nobody spoke")
+            self._note("no speech")
         return words
 
     def _recorded(self) -> protocol.Heard:

@@ -45,7 +45,7 @@ def up(foreground: bool, config: str | None, json: bool) -> int:
             raise
         raise Failure(
             "The service manager takes connections, but the daemon that it starts ends at once: "
-            "'podium service logs --since 10m' tells why."
+            "'podium service logs --since 10m' shows why."
         ) from None
     if running is not None:
         return _already(running, config, json)
@@ -189,7 +189,7 @@ def _start(config: str | None) -> tuple[protocol.DaemonStatus, bool]:
     child.returncode = 0
     raise Failure(
         f"The daemon (pid {child.pid}) is not ready after {READY_SECONDS:g} s: "
-        f"'podium status' tells when it is; its log is {paths.log_file()}."
+        f"check 'podium status'; its log is {paths.log_file()}."
     )
 
 

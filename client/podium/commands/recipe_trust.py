@@ -84,9 +84,9 @@ def _tell_broken(own: list[protocol.RecipeRow], directory: str) -> None:
 
 def _require_person(json: bool) -> None:
     if json:
-        raise Failure("With --json nobody is asked: add --yes to trust the recipes.", USAGE)
+        raise Failure("--json does not ask: add --yes to trust the recipes.", USAGE)
     if not at_terminal():
-        raise Failure("Nobody is here to be asked: run it at a terminal, or add --yes.", USAGE)
+        raise Failure("No terminal to ask at: run it at one, or add --yes.", USAGE)
 
 
 def _confirmed(count: int) -> bool:

@@ -102,7 +102,7 @@ def listing(json: bool) -> int:
         if row.get("merging"):
             place = text.fold(home_relative(row.get("repository")))
             branch = text.fold(row.get("branch"))
-            text.say(f"⚠ {place}: a merge of {branch} stands there unfinished")
+            text.say(f"⚠ {place}: unfinished merge of {branch}")
     return 0
 
 
@@ -177,7 +177,7 @@ def remove(run_id: str, force: bool, json: bool) -> int:
         text.say(f"The branch {branch} stays: it is checked out elsewhere, or has moved.")
     if lost := told["lost"]:
         commit = text.fold(told.get("commit"))
-        back = f" While git keeps its commits, 'git branch {branch} {commit}' brings them back."
+        back = f" While git keeps its commits, 'git branch {branch} {commit}' restores them."
         # What was not committed is in no commit: the branch may be where it began.
         text.say(f"Lost: {text.fold(lost)}.{back if OWN_COMMITS in lost else ''}")
     return 0

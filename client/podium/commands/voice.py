@@ -31,7 +31,7 @@ def transcribe(
     elif answer.get("text"):
         text.say(f"{text.clean(answer['text'])}")
     else:
-        text.tell("podium: nobody speaks in it.")
+        text.tell("podium: no speech in the recording.")
     return OK
 
 
@@ -98,7 +98,7 @@ def listen(
         return text.emit_json(answer)
     said = str(answer.get("text") or "")
     if not said:
-        text.tell("podium: nobody spoke.")
+        text.tell("podium: no speech.")
         return OK
     command: protocol.SpokenCommand | None = answer.get("command")
     if command is not None:
@@ -152,7 +152,7 @@ def _figures(answer: protocol.Heard | protocol.Transcribed) -> str:
     length, latency = answer["duration_ms"], answer["latency_ms"]
     times = f" ({length / latency:.0f} times as fast as it was spoken)" if latency else ""
     rows = [
-        ("heard", text.clean(answer["text"]) or "(nobody spoke)"),
+        ("heard", text.clean(answer["text"]) or "(no speech)"),
         ("audio", _seconds(length)),
         ("answered in", f"{_seconds(latency)}{times}"),
         ("language", text.fold(answer["language"] or "-")),
@@ -278,5 +278,5 @@ def vocabulary(session: str | None, cwd: str | None, json: bool) -> int:
     rows = [(str(one.get("term")), str(one.get("source"))) for one in terms]
     text.emit(text.table(("TERM", "FROM"), rows, text.columns()))
     if answer.get("complete") is False:
-        text.tell("podium: not everything was looked at in time.")
+        text.tell("podium: the search timed out; the list is incomplete.")
     return OK

@@ -209,7 +209,7 @@ class Narrator:
 
     def _steer_intended(self, data: protocol.SteerIntendedData) -> None:
         if self._heard is None or data.get("uuid") != self._heard:
-            self._note_beside(f"↪ told the agent: {self._brief(data.get('text'))}")
+            self._note_beside(f"↪ sent to the agent: {self._brief(data.get('text'))}")
 
     def _turn_output(self, data: protocol.TurnOutput) -> None:
         kind = data.get("kind")

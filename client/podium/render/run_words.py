@@ -65,7 +65,7 @@ def _to_mend(run: protocol.Run) -> bool:
 
 def again_label(run: protocol.Run) -> str:
     """Return the label before the command that begins a run again."""
-    return "First mend what ended it, then run it again:" if _to_mend(run) else "Run it again:"
+    return "First fix the cause, then run it again:" if _to_mend(run) else "Run it again:"
 
 
 def again_command(started: protocol.RunStartedData, run: protocol.Run) -> str:
@@ -135,7 +135,7 @@ def notes(diff: protocol.Diff) -> list[str]:
             "with that is among the changes."
         )
     if diff.get("gone"):
-        said.append("Its worktree is gone: only what it committed is told.")
+        said.append("Its worktree is gone: only its commits are shown.")
     return said
 
 

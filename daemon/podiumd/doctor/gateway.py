@@ -37,7 +37,7 @@ def port(subject: Subject) -> list[Check]:
     if status is not None and not told.get("enabled"):
         return [ok("port", "the running daemon has its gateway off")]
     if subject.daemon.pid is not None:
-        message = "not looked at: the daemon runs and does not answer"
+        message = "not checked: the daemon runs and does not answer"
         return [warn("port", message, "see the line 'socket'")]
     if settings.port == 0:
         return [ok("port", "any free one (gateway.port = 0)")]

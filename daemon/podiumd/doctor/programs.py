@@ -35,7 +35,7 @@ def identity(subject: Subject) -> list[Check]:
     """Check the committer that git uses, by its settings or the environment."""
     name, program = "git identity", shutil.which("git", path=subject.daemon_environ.get("PATH"))
     if program is None:
-        return [ok(name, "not looked at: there is no git")]
+        return [ok(name, "not checked: there is no git")]
     said, theirs = "", subject.daemon_environ
     environ = git_environment(theirs) | identity_variables(theirs)
     for wanted in IDENTITIES:

@@ -72,8 +72,9 @@ def _sum(checks: Sequence[Check], *, whole: bool) -> str:
     more = "" if whole else " ('podium doctor --all' lists them)"
     if not bad and not doubtful:
         return f"All {len(checks)} checks are well{more}."
+    plural = "" if doubtful == 1 else "s"
     well = len(checks) - bad - doubtful
-    counted = f"{bad} broken, {doubtful} to look at, {well} well{more}"
+    counted = f"{bad} broken, {doubtful} warning{plural}, {well} ok{more}"
     return f"{len(checks)} checks: {counted}. Nothing was changed."
 
 

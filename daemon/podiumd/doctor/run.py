@@ -111,7 +111,7 @@ def look_at(subject: Subject, checks: Sequence[tuple[str, Look]]) -> list[Check]
         try:
             found += look(subject)
         except Exception as error:  # noqa: BLE001 - one check's fault must not hide the others
-            message = f"could not be looked at: {type(error).__name__}: {error}"
+            message = f"check failed: {type(error).__name__}: {error}"
             found.append(broken(name, message, "report this as a bug of Podium"))
     return found
 

@@ -170,7 +170,7 @@ class SpooledTurn:
             try:
                 await self._send(*self._replies[0])
             except LineTooLong as error:
-                self._end("failed", f"the agent cannot be told its tools: {error}")
+                self._end("failed", f"the tools cannot be sent to the agent: {error}")
             failpoint("handshake.after-write")
             self._replies.popleft()
 
@@ -216,7 +216,8 @@ class SpooledTurn:
             ends.append((self._stop_at, "interrupted", "the agent did not stop by itself"))
         if self._dialect.lingering:
             at = self._last_output + STEP_SECONDS
-            ends.append((at, "broken", "the agent is idle and never said what became of a message"))
+            fate = "the agent is idle and never reported the fate of a message"
+            ends.append((at, "broken", fate))
         elif not self._dialect.waits_for_answer:
             at = self._last_output + self._idle_timeout
             ends.append((at, "timeout", f"no output for {self._idle_timeout:g} s"))

@@ -216,7 +216,7 @@ class Runner:
         if process is not None and not trio.run(is_gone, process, GONE_SECONDS):
             raise StepFailed(
                 f"The daemon (pid {status['pid']}) is still stopping after {GONE_SECONDS:g} s: "
-                "'podium service logs' tells why."
+                "'podium service logs' shows why."
             )
 
     def await_answer(self) -> None:
@@ -234,7 +234,7 @@ class Runner:
                 if left <= 0:
                     raise NoAnswer(
                         f"The service was started and does not answer ({error}): "
-                        "'podium service logs' tells why, 'podium service uninstall' takes it back."
+                        "'podium service logs' shows why, 'podium service uninstall' removes it."
                     ) from None
             time.sleep(_RETRY_SECONDS)
 

@@ -114,7 +114,7 @@ def event(data: object) -> bytes:
     return b"data: " + json.dumps(data).encode() + b"\n\n"
 
 
-BAD_JSON = "what should be JSON is none"
+BAD_JSON = "this is not valid JSON"
 SORRY = {"type": "error", "error": {"message": "sorry", "code": 400}}
 ANSWERS: dict[str, tuple[Speak, str, str]] = {
     "an endless line": (

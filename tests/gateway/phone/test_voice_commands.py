@@ -160,7 +160,7 @@ async def test_what_was_asked_or_said_is_repeated(server: PhoneServer) -> None:
     """P-15.21"""
     client = await server.connected()
     told = await says(server, client, "repeat", "u0")
-    assert told["read_back"] == "Nothing was said before."
+    assert told["read_back"] == "Nothing to repeat."
     server.hub.say("s", "The tests pass.", everywhere=True)
     assert (await says(server, client, "repeat", "u1"))["read_back"] == "The tests pass."
     session, _ = await asked(server)

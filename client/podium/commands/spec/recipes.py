@@ -91,8 +91,7 @@ RECIPES = (
     Command(
         ("recipe", "outcome"),
         "how a reply would be read at a step",
-        "Read an agent's reply and print the outcome that would be taken from it; exit code 1 "
-        "and the reason where there is none.",
+        "Read an agent's reply and print its outcome; exit code 1 and the reason if none.",
         "podium recipe outcome implement-and-review code-review reply.txt",
         "commands.recipes:outcome",
         (

@@ -132,7 +132,7 @@ RUNS = (
         ("diff",),
         "what a run has changed",
         "The commits and files of a run since it began, and their patch, also while it goes on. "
-        "What was changed before the run, and is as it was, is not among it. Into a pipe or file "
+        "Unchanged earlier edits are excluded. Into a pipe or file "
         "goes the patch alone, as 'git apply' takes it.",
         "podium diff 1a2b3c4d --stat",
         "commands.diff:diff",
@@ -181,8 +181,7 @@ RUNS = (
     Command(
         ("pause",),
         "pause a run at the end of its turn",
-        "The running turn, command or check goes on to its end; then the run stands still until it "
-        "is resumed.",
+        "The running turn, command or check finishes; then the run is paused until it is resumed.",
         "podium pause 1a2b3c4d",
         "commands.runs:pause",
         (RUN, JSON),
@@ -190,7 +189,7 @@ RUNS = (
     Command(
         ("resume",),
         "let a paused run go on",
-        "A run that was interrupted goes on with a prompt that says so.",
+        "A run that was interrupted resumes with a prompt that reports it.",
         "podium resume 1a2b3c4d",
         "commands.runs:resume",
         (RUN, JSON),
@@ -206,7 +205,7 @@ RUNS = (
     Command(
         ("interrupt",),
         "stop the running turn, command or check and pause the run",
-        "Returns when nothing of it lives; 'podium resume' goes on.",
+        "Returns when all its processes have ended; 'podium resume' goes on.",
         "podium interrupt 1a2b3c4d",
         "commands.runs:interrupt",
         (RUN, JSON),

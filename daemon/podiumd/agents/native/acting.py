@@ -38,12 +38,12 @@ DONE_BEFORE: Final = "done; the daemon was started anew meanwhile"
 REFUSED_BY_HOOK: Final = "not done: a hook of this step refuses it: {}"
 OBJECTED_BY_HOOK: Final = "it was done, and a hook of this step objects: {}"
 LEFT: Final = (
-    "not done: the daemon ended before it was, the file was changed by somebody else since, and a "
-    "person wants it left as it is"
+    "not done: the daemon ended before it was, the file was changed by another program since, and "
+    "a person wants it left as it is"
 )
 _CHANGED: Final = (
     "{path} was to be changed when the daemon ended. It is neither as it was before nor as it was "
-    "to be: somebody else has changed it. 'retry' makes the agent's change to the file as it is "
+    "to be: another program has changed it. 'retry' makes the agent's change to the file as it is "
     "now, 'continue' leaves the file and goes on."
 )
 

@@ -31,7 +31,7 @@ TEXT_LIMIT = 256 * 1024
 """Characters of a turn's words kept in facts; the whole stays in the agent's transcript."""
 
 FOREIGN = (
-    "Somebody else has written into this session since the last step. Retry or continue sends "
+    "Another program has written into this session since the last step. Retry or continue sends "
     "the next prompt on top of it; stop ends the run."
 )
 
@@ -272,7 +272,7 @@ def _broken_off(d: Decision, intent: f.TurnIntended, command: c.ReportTurnEnd) -
 def _tree_detail(before: f.TreeMark | None, now: f.TreeMark | None) -> str:
     """Describe the tree before a step and now, for a person to see before it is repeated."""
     if before is None or now is None:
-        return "Git does not tell what has changed here: look at the directory before you answer."
+        return "Git cannot report the changes here: inspect the directory before you answer."
     heads = f"HEAD was {before.head or 'unborn'} before the step and is {now.head or 'unborn'} now."
     same = "is as it was" if before.digest == now.digest else "has changed"
     return f"{heads} The working tree {same}."

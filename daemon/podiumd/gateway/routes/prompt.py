@@ -323,7 +323,7 @@ class Spoken:
             return text
         heard = await self.recordings.text_of(file, device, language_of(form), session_id)
         if heard.no_speech:
-            words = "Nothing is said in the recording."
+            words = "The recording has no speech."
             raise Problem(422, detail=words, parameter="file", code="no_speech")
         if token is not None:
             self._known[token] = (digest, heard.text)

@@ -244,7 +244,7 @@ class WorktreeCare:
             try:
                 inside = await look_inside(plan)
             except GitError as error:
-                lost = f"what is in it cannot be told: {error}"
+                lost = f"its contents cannot be read: {error}"
         if inside is not None:
             lost = _would_be_lost(inside)
         if lost is not None and not force:

@@ -200,7 +200,7 @@ def _of_project(project: Path) -> list[Entry]:
     except FileNotFoundError:
         return []
     except Overfull as error:
-        message = f"the project's recipes are not looked at: there are {error}"
+        message = f"the project's recipes are not read: there are {error}"
     except (OSError, ValueError) as error:
         message = f"the project's recipes cannot be read: {reason(error)}"
     finding = Finding(code="syntax", line=1, message=message, file=shown(place))

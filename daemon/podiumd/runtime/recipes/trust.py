@@ -59,8 +59,8 @@ async def agree(
     for id_, digest in sorted(agreed.items()):
         if there.get(id_) != digest:
             raise Refused(
-                f"Recipe '{id_}' of the project is no longer what was looked at, so nothing is "
-                "trusted: look at it again with 'podium recipe trust'."
+                f"Recipe '{id_}' of the project has changed since you reviewed it; nothing is "
+                "trusted: review it again with 'podium recipe trust'."
             )
     for project in {entry.project for entry in entries}:
         assert project is not None

@@ -231,7 +231,7 @@ async def tree_of(start: RunStarted) -> str:
     except OSError as error:
         if is_full(error):
             raise
-        what = f"the working directory '{where}' cannot be looked at: {error.strerror}"
+        what = f"the working directory '{where}' cannot be read: {error.strerror}"
         raise git.GitError(what) from error
     if start.worktree is not None or not there:  # not made yet, or gone
         return where

@@ -24,7 +24,7 @@ LONGEST_COMMAND: Final = 200
 
 NOTHING_RUNS: Final = "Nothing runs here."
 NOTHING_ASKED: Final = "Nothing else is asked."
-NOTHING_SAID: Final = "Nothing was said before."
+NOTHING_SAID: Final = "Nothing to repeat."
 
 
 class Said(msgspec.Struct, frozen=True, kw_only=True):

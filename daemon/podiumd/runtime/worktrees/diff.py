@@ -32,7 +32,7 @@ async def run_diff(state: RunState, patch: bool) -> Diff:
     try:
         return await _told(state, base, patch)
     except (GitError, OSError) as error:
-        raise PodiumError(f"What the run changed cannot be told: {error}") from error
+        raise PodiumError(f"The changes of the run are unknown: {error}") from error
 
 
 async def _told(state: RunState, base: TreeLook, patch: bool) -> Diff:

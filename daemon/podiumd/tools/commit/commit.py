@@ -107,7 +107,7 @@ async def commit_changes(
                 with suppress(_Moved):
                     left_out.clear()
                     return await maker.make(left_out)
-        raise GitError("the branch moved each time; somebody else commits at this moment")
+        raise GitError("the branch moved each time; another program is committing")
     except _Nothing as error:
         return not_made("nothing", f"{error}", left_out)
     except HookFailed as error:

@@ -54,7 +54,7 @@ def load(text: str) -> dict[str, Any]:
     try:
         found = json.loads(text)
     except (ValueError, RecursionError):
-        raise StreamError("what should be JSON is none") from None
+        raise StreamError("this is not valid JSON") from None
     if not isinstance(found, dict):
         raise StreamError(f"a JSON object was due, not a {type(found).__name__}")
     return found
