@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 from contextlib import AbstractAsyncContextManager, AbstractContextManager, suppress
-from typing import Any, assert_never
+from typing import assert_never
 
 import msgspec
 import trio
@@ -15,6 +15,7 @@ from msgspec.structs import replace
 
 from podiumd.core.run import commands as c
 from podiumd.core.run.history import HistoryPlace
+from podiumd.core.run.state import RunState
 from podiumd.runtime.api import OpenQuestion, SendPrompt, StartRun, Told
 from podiumd.runtime.context import Context
 from podiumd.runtime.errors import (
@@ -148,7 +149,9 @@ class Service:
         for actor in self._runs.live if not self._enabled else ():
             if actor.state.start.kind == "recipe":
                 with suppress(AlreadyEnded):
-                    await self._submit(actor, c.Cancel, reason="orchestration-disabled")
+                    await self._submit(
+                        actor, c.Cancel(**actor.stamp(), reason="orchestration-disabled")
+                    )
 
     async def stop_turns(self) -> None:
         """Interrupt every running turn and wait until its agent is gone (``podium down``)."""
@@ -258,10 +261,12 @@ class Service:
             await actor.done.wait()
 
     async def pause(self, run_id: str) -> Run:
-        return views.run_view(await self._submit(await self._live(run_id), c.Pause))
+        actor = await self._live(run_id)
+        return views.run_view(await self._submit(actor, c.Pause(**actor.stamp())))
 
     async def resume(self, run_id: str) -> Run:
-        return views.run_view(await self._submit(await self._live(run_id), c.Resume))
+        actor = await self._live(run_id)
+        return views.run_view(await self._submit(actor, c.Resume(**actor.stamp())))
 
     async def rename(self, run_id: str, title: str) -> Run:
         """Call a run by a title, also one that is over. See ``Titles.give``."""
@@ -269,13 +274,13 @@ class Service:
 
     async def cancel(self, run_id: str) -> Run:
         actor = await self._live(run_id)
-        await self._submit(actor, c.Cancel)
+        await self._submit(actor, c.Cancel(**actor.stamp()))
         await actor.done.wait()
         return views.run_view(actor.state)
 
     async def interrupt(self, run_id: str) -> Run:
         actor = await self._live(run_id)
-        await self._submit(actor, c.Interrupt)
+        await self._submit(actor, c.Interrupt(**actor.stamp()))
         return views.run_view(await actor.stopped())
 
     async def steer(self, run_id: str, text: str, seconds: float | None = None) -> Steered:
@@ -309,9 +314,8 @@ class Service:
             words = f"An answer and its note may be {ANSWER_BYTES} bytes long; attach a file."
             raise InvalidParameter("answer", words)
         actor, name = await find_question(self._context.store, self._runs.live, question_id)
-        state = await self._submit(
-            actor, c.Answer, question_id=name, answer=answer, note=note, by=by
-        )
+        command = c.Answer(**actor.stamp(), question_id=name, answer=answer, note=note, by=by)
+        state = await self._submit(actor, command)
         question = state.questions[name]
         if note and question.kind == "approval" and answer != "deny":
             with suppress(PodiumError):  # an approval takes no words: they go as a message
@@ -429,9 +433,9 @@ class Service:
             raise AlreadyEnded(f"The run has ended: {reason}.", id=run_id, by=reason)
         return actor
 
-    async def _submit(self, actor: RunActor, kind: type[c.Command], **fields: Any) -> Any:
+    async def _submit(self, actor: RunActor, command: c.AnyCommand) -> RunState:
         try:
-            return await actor.submit(kind(**actor.stamp(), **fields))  # type: ignore[arg-type]
+            return await actor.submit(command)
         except c.CommandRefused as refused:
             raise _refusal(refused) from refused
 
