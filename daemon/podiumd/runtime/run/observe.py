@@ -13,7 +13,7 @@ from msgspec.structs import asdict
 from podiumd.core.decide.workflow import decide
 from podiumd.core.run import commands as c
 from podiumd.core.run import progress
-from podiumd.core.run.facts import RunStarted, TreeMark
+from podiumd.core.run.facts import RunStarted, TreeLook, TreeMark
 from podiumd.core.run.state import RunState
 from podiumd.formats.claude_transcript import foreign_user_rows
 from podiumd.runtime.agent_sessions import agent_session
@@ -40,13 +40,11 @@ async def preconditions(actor: RunActor) -> c.Proceed | None:
     when the run is not to go on any more. A full disk is waited out."""
     while actor.state.ready:
         try:
-            seen = await _seen(actor, actor.state)
+            return await _seen(actor, actor.state)
         except (git.GitError, LeaseError) as error:
-            seen = {"trouble": str(error)}
+            return c.Proceed(**actor.stamp(), trouble=str(error))
         except OSError as error:
             await actor.wait_for_room(error)
-            continue
-        return None if seen is None else c.Proceed(**actor.stamp(), **seen)
     return None
 
 
@@ -69,24 +67,26 @@ async def turn_after(actor: RunActor, seen: c.Proceed) -> NextStep | None:
         found = await _seen(actor, after)
     except (git.GitError, LeaseError, OSError):
         return None
-    hindered = ("locked", "problem", "gone", "foreign_rows")
-    if found is None or any(found.get(one) for one in hindered):
+    if found is None or found.locked or found.problem or found.gone or found.foreign_rows:
         return None
-    return NextStep(after.session_id, c.Proceed(**actor.stamp(), **found))
+    return NextStep(after.session_id, found)
 
 
-async def _seen(actor: RunActor, state: RunState) -> dict[str, Any] | None:
+async def _seen(actor: RunActor, state: RunState) -> c.Proceed | None:
+    """Observe what the next move of ``state`` needs, with the time at which all was seen."""
     assert state.next is not None
     if state.next.kind == "enter":
-        return await _cleanness(state) | await _look_before(state)
+        dirty, look = await _dirty(state), await _look_before(state)
+        return c.Proceed(**actor.stamp(), dirty=dirty, look=look)
     if state.next.kind == "look":
-        locked = _locked(await acquire_tree(actor))
-        return locked | {"look": await tree_look(state)}
+        holder, look = await acquire_tree(actor), await tree_look(state)
+        return c.Proceed(**actor.stamp(), locked=_locked(holder), look=look)
     if state.next.kind != "turn":
-        return _locked(await acquire_tree(actor))
+        holder = await acquire_tree(actor)
+        return c.Proceed(**actor.stamp(), locked=_locked(holder))
     agent = agent_of(actor, state)
     if agent is None:
-        return {"problem": "its agent is not configured any more"}
+        return c.Proceed(**actor.stamp(), problem="its agent is not configured any more")
     session = state.session_id
     holder = _take_session(actor, agent, session) or await acquire_tree(actor)
     if holder is not None and not state.begun and _is_ours(actor):
@@ -95,12 +95,16 @@ async def _seen(actor: RunActor, state: RunState) -> dict[str, Any] | None:
     named = await _agent_session(actor, agent, state)
     path = _transcript(actor, agent, named or session)
     mark = await actor.context.store.mark(session)
-    return _locked(holder) | {
-        "agent_session_id": named,
-        "foreign_rows": 0 if path is None or mark is None else await _foreign_rows(path, mark),
-        "tree": await _tree_before(state),
-        "gone": path is None and mark is not None,
-    }
+    foreign_rows = 0 if path is None or mark is None else await _foreign_rows(path, mark)
+    tree = await _tree_before(state)
+    return c.Proceed(
+        **actor.stamp(),
+        locked=_locked(holder),
+        agent_session_id=named,
+        foreign_rows=foreign_rows,
+        tree=tree,
+        gone=path is None and mark is not None,
+    )
 
 
 def agent_of(actor: RunActor, state: RunState) -> Agent | None:
@@ -110,30 +114,30 @@ def agent_of(actor: RunActor, state: RunState) -> Agent | None:
     return actor.context.agents.get(name or state.start.agent)
 
 
-async def _cleanness(state: RunState) -> dict[str, Any]:
-    """Look whether the tree is clean, at the start of a run that commits alone."""
+async def _dirty(state: RunState) -> tuple[str, ...] | None:
+    """List what is not committed, at the start of a run that commits alone."""
     recipe = state.recipe
     if recipe is None or state.step_count or state.restart or state.accepted_dirty:
-        return {}
+        return None
     if not any(step.commits for step in recipe.steps.values()):
-        return {}
+        return None
     if await git.top_level(state.start.working_directory) is None:
-        return {}
+        return None
     paths = await git.dirty(state.start.working_directory)
-    return {"dirty": tuple(shown(path) for path in paths)}
+    return tuple(shown(path) for path in paths)
 
 
-async def _look_before(state: RunState) -> dict[str, Any]:
+async def _look_before(state: RunState) -> TreeLook | None:
     """Look at the working tree that the first step of a recipe begins in, or does again.
 
     A recipe that commits does not begin before it is known.
     """
     if state.recipe is None or state.step_count:
-        return {}
+        return None
     if state.recipe.commits:
-        return {"look": await tree_look(state)}
+        return await tree_look(state)
     look = await look_in_time(state)
-    return {} if look.problem or not look.repository else {"look": look}
+    return None if look.problem or not look.repository else look
 
 
 async def _tree_before(state: RunState) -> TreeMark | None:
@@ -240,11 +244,10 @@ async def tree_of(start: RunStarted) -> str:
     raise git.GitError(f"git did not say within {TREE_SECONDS:g} s what tree '{where}' is in")
 
 
-def _locked(holder: Holder | None) -> dict[str, Any]:
-    return {"locked": None if holder is None else _in_words(holder)}
-
-
-def _in_words(holder: Holder) -> str:
+def _locked(holder: Holder | None) -> str | None:
+    """Describe the holder of what the run needs, if there is one."""
+    if holder is None:
+        return None
     known = asdict(holder.public()).items()
     return " ".join(f"{key} {value}" for key, value in known if value is not None)
 
