@@ -16,10 +16,14 @@ from tests.patience import HANG_SECONDS
 
 Line = dict[str, Any]
 
+# Codex puts directories into what its sandbox lets be written: not into /tmp, which is everyone's.
 CONFIG = """\
 model = "scripted"
 model_provider = "loopback"
 check_for_update_on_startup = false
+
+[sandbox_workspace_write]
+exclude_slash_tmp = true
 
 [model_providers.loopback]
 name = "loopback"

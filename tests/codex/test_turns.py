@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -28,6 +29,7 @@ from tests.fakes.model_server import ModelServer
 pytestmark = [pytest.mark.codex, pytest.mark.slow]
 
 ALL = ("Bash", "Edit", "Write")
+TMP = Path("/tmp")
 
 
 @pytest.fixture
@@ -335,3 +337,22 @@ async def test_a_commit_needs_both_directories_of_git_in_a_worktree_too(
         server.load({"turns": [run(line), {"text": "ok"}]})
         await play(codex, rig.request(**places, commits=True))
         assert server.requests[-1].result.endswith("MADE\n")
+
+
+async def test_a_turn_leaves_nothing_in_the_directories_for_temporary_files_of_all(
+    codex: CodexDriver, rig: Rig, server: ModelServer
+) -> None:
+    def protected() -> list[tuple[str, int]]:
+        places = [TMP / name for name in (".agents", ".codex", ".git")]
+        return [(one.name, one.stat().st_ctime_ns) for one in places if one.exists()]
+
+    before, probe = protected(), TMP / f"podium-{uuid.uuid4()}"
+    line = f"touch {probe}; touch $(mktemp) && cat <<< $TMPDIR"
+    server.load({"turns": [run(line), {"text": "ok"}]})
+    request = rig.request(allow=ALL)
+    turn, _ = await play(codex, request)
+    result = server.requests[-1].result
+    assert turn.report.kind == "done" and "Read-only file system" in result
+    assert result.endswith(f"{request.directory}/tmp\n")
+    assert protected() == before and not probe.exists()
+    assert list((rig.home / "tmp").iterdir()) == [] and list(rig.work.iterdir()) == []

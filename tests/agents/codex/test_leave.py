@@ -40,6 +40,7 @@ def test_policy_and_sandbox_follow_from_what_is_allowed(
     assert leave.approval_policy(tools, allow) == policy
     assert leave.sandbox(tools, ["/git"])["type"] == sandbox
     assert leave.sandbox("all", ["/git"])["writableRoots"] == ["/git"]
+    assert leave.sandbox("all", [])["excludeSlashTmp"] is True
 
 
 COMMANDS: list[tuple[CommandApproval, tuple[str, ...], bool | None, str]] = [

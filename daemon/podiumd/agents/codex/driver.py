@@ -13,6 +13,7 @@ from typing import Final
 from weakref import WeakValueDictionary
 
 import trio
+from msgspec.structs import replace
 
 from podiumd import __version__
 from podiumd.agents.codex.dialect import CodexDialect
@@ -39,6 +40,9 @@ ARGUMENTS: Final = (
     *("--disable", "goals"),
     "app-server",
 )
+
+TEMPORARY: Final = "tmp"
+"""The directory for temporary files of a turn, in its own: its sandbox lets no other be written."""
 
 _ANY_THREAD: Final = "00000000-0000-0000-0000-000000000000"
 _MARK_BYTES: Final = 200
@@ -152,13 +156,20 @@ async def _spawn(request: TurnRequest, dialect: CodexDialect) -> AgentProcess:
             "attach it as a file"
         )
     store(script, request.directory)
+    environment = {**request.environment, "TMPDIR": _make_temporary(request.directory)}
     return await spawn(
-        request,
+        replace(request, environment=environment),
         [*request.command, *ARGUMENTS],
         *calls.initialize(__version__),
         calls.read_account(),
         script.opening.encode(),
     )
+
+
+def _make_temporary(directory: str) -> str:
+    made = Path(directory, TEMPORARY)
+    made.mkdir(mode=0o700, exist_ok=True)
+    return str(made)
 
 
 def _look_back(turn: TurnRequest | PendingTurn, dialect: CodexDialect) -> Look:

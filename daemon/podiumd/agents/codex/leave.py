@@ -35,10 +35,14 @@ _SCRIPT: Final = "-lc"
 
 
 def sandbox(tools: str, roots: Sequence[str]) -> dict[str, Any]:
-    """Build the sandbox of a turn; ``roots`` may be written beside its working directory."""
+    """Build the sandbox of a turn; ``roots`` may be written beside its working directory.
+
+    ``/tmp`` may not: it is everyone's, and Codex puts an empty ``.git``, ``.codex`` and ``.agents``
+    into each directory that may be written and has none. The turn's own ``TMPDIR`` may.
+    """
     if tools == "read-only":
         return {"type": "readOnly"}
-    return {"type": "workspaceWrite", "writableRoots": [*roots]}
+    return {"type": "workspaceWrite", "writableRoots": [*roots], "excludeSlashTmp": True}
 
 
 def covers_all(allow: Sequence[str]) -> bool:
