@@ -16,7 +16,7 @@ import pytest
 
 from tests.drivers.kit.bench import ROOT, calls, command
 
-FIXTURES: Final = ROOT / "tests/fixtures"
+FIXTURES: Final = ROOT / "tests/fixtures/exchanges"
 Json = dict[str, Any]
 Shape = set[tuple[str, str]]
 
@@ -107,7 +107,7 @@ def shape(value: Any, path: str = "") -> Shape:
 def recorded(language: str) -> dict[str, Shape]:
     """What the recorded agents said, by what it was."""
     shapes: dict[str, Shape] = {}
-    for file in sorted((FIXTURES / language).glob("*.exchange.jsonl")):
+    for file in sorted((FIXTURES / language).glob("*.jsonl")):
         rows = [json.loads(line) for line in file.read_text().splitlines()]
         for kind, line in kinds(rows):
             shapes.setdefault(kind, set()).update(shape(line))
