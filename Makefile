@@ -65,6 +65,7 @@ LONG_TESTS := $(filter-out $(MAIN_PATHS:%=tests/e2e/test_%.py),$(wildcard tests/
 	tests/speech/voice tests/faults/test_campaign.py tests/drivers/test_claude_served.py
 # What has a target of its own, or stands here whole for 'make test-long'.
 ELSEWHERE := --ignore=tests/browser --ignore=tests/user_manager --ignore=tests/codex \
+	--ignore=tests/kimi \
 	$(addprefix --ignore=,$(LONG_TESTS))
 .PHONY: test-long
 test-long: $(VENV)/.dev claude voice-assets ## what takes long, and all examples of the properties
@@ -75,6 +76,11 @@ test-long: $(VENV)/.dev claude voice-assets ## what takes long, and all examples
 .PHONY: test-codex
 test-codex: $(VENV)/.dev codex ## the tests with the real Codex
 	$(PY) -m pytest $(SHARED) tests/codex
+
+# Node.js comes with the environment of the tests, the program (120 MB) from npm.
+.PHONY: agents
+agents: $(VENV)/.dev kimi ## the tests with real agents that speak the Agent Client Protocol
+	$(PY) -m pytest $(SHARED) tests/kimi
 
 .PHONY: voice
 voice: $(VENV)/.dev voice-assets ## the tests of speech with real models and recordings
@@ -99,6 +105,10 @@ claude: $(VENV)/.dev ## install the pinned agent CLI for the end-to-end tests, i
 .PHONY: codex
 codex: $(VENV)/.dev ## install the pinned Codex for its tests, in .cache
 	@test -n "$$CODEX_BIN" || $(PY) -m tests.e2e.install_codex
+
+.PHONY: kimi
+kimi: $(VENV)/.dev ## install the pinned Kimi Code for its tests, in .cache
+	@test -n "$$KIMI_JS" || $(PY) -m tests.e2e.install_kimi
 
 .PHONY: lint
 lint: $(VENV)/.dev ## ruff, its formatter, and the trio rules of flake8-async

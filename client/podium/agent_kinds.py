@@ -24,5 +24,5 @@ MODES = {
 }
 """The words for modes; other kinds have some that the daemon knows."""
 
-WITHOUT_SESSIONS = ("scripted",)
+WITHOUT_SESSIONS = ("acp", "scripted")
 """Kinds that keep no transcript."""

@@ -89,10 +89,12 @@ class Kind(msgspec.Struct, frozen=True, kw_only=True):
 
     ``name`` is what ``driver`` says in an agent's table, ``label`` what it is in a few words.
     ``package`` is the folder with its other half, modules ``driver`` and ``doctor``. ``settings``
-    are the table's, ``plan`` is what they come to, ``folders`` where the agent keeps what is its
-    own. ``standing``: there is an agent of this name without a table. ``variables`` of the daemon's
-    environment an agent is given beside what every program is; ``daemon_variables`` are read by the
-    daemon for it. ``remedy`` is what to do where it cannot be used, ``{agent}`` in it its name.
+    are the table's, ``defaults`` those of an agent of a name where its table is silent, if they are
+    others than the settings' own; ``plan`` is what they come to, ``folders`` where the agent keeps
+    what is its own. ``standing``: there is an agent of this name without a table. ``variables`` of
+    the daemon's environment an agent is given beside what every program is; ``daemon_variables``
+    are read by the daemon for it. ``remedy`` is what to do where it cannot be used, ``{agent}`` in
+    it its name.
     ``session_format`` is the format of its session files (``podiumd.formats.session_formats``).
     ``live``: its settings take effect while the daemon runs, but for those in ``placing`` where
     they would move its places. ``mode_setting`` is the setting of the mode that turns have, and
@@ -104,6 +106,7 @@ class Kind(msgspec.Struct, frozen=True, kw_only=True):
     label: str
     package: str
     settings: type[Section]
+    defaults: Callable[[str], Section] | None = None
     plan: Callable[[Any], Plan] = lambda settings: Plan()
     folders: Callable[[Any, Where], Folders] = _nowhere
     standing: bool = True
@@ -117,6 +120,10 @@ class Kind(msgspec.Struct, frozen=True, kw_only=True):
     modes: tuple[str, ...] = ()
     one_shot: OneShot | None = None
     plays_scripts: bool = False
+
+    def settings_of(self, name: str) -> Section:
+        """Return the settings of an agent of this name whose table says nothing."""
+        return self.settings() if self.defaults is None else self.defaults(name)
 
 
 class ConfiguredAgent(msgspec.Struct, frozen=True):

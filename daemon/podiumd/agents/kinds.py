@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import Final
 
+from podiumd.agents.acp.kind import ACP
 from podiumd.agents.claude.kind import CLAUDE
 from podiumd.agents.codex.kind import CODEX
 from podiumd.agents.kind import ConfiguredAgent, Kind
 from podiumd.agents.native.kind import NATIVE
 from podiumd.agents.scripted.kind import SCRIPTED
 
-KINDS: Final[dict[str, Kind]] = {kind.name: kind for kind in (CLAUDE, CODEX, NATIVE, SCRIPTED)}
+KINDS: Final[dict[str, Kind]] = {kind.name: kind for kind in (CLAUDE, CODEX, ACP, NATIVE, SCRIPTED)}
 """By name, in the order in which settings are shown."""
 
 DEFAULT_AGENT: Final = CLAUDE.name

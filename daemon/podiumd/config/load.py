@@ -244,7 +244,7 @@ class _Reader:
             if kind is None or not self._is_table(key, table):
                 continue
             if name != kind.name:
-                self._config.agents[name] = ConfiguredAgent(name, kind, kind.settings())
+                self._config.agents[name] = ConfiguredAgent(name, kind, kind.settings_of(name))
                 self.sources[f"{AGENTS}.{name}.{DRIVER}"] = self._place((*key, DRIVER))
                 settings = (f"{AGENTS}.{name}.{one}" for one in kind.settings.__struct_fields__)
                 self.sources |= dict.fromkeys(settings, "default")

@@ -113,8 +113,8 @@ class Dialect(Protocol):
         """Return what is due to the agent and needs no decision; handed out once."""
         ...
 
-    def prompt(self, text: str, uuid: str) -> Group:
-        """Build what hands a message to the agent."""
+    def prompt(self, text: str, uuid: str) -> Group | None:
+        """Build what hands a message to the agent; ``None`` where a running turn takes none."""
         ...
 
     def sent(self, uuid: str) -> None:

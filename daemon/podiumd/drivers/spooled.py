@@ -251,17 +251,20 @@ class SpooledTurn:
 
         Waits until the agent has taken up its prompt, while another task follows the turn: a
         message that comes before that Claude Code may join with the prompt into one message that is
-        neither. Raises ``LineTooLong``.
+        neither. An agent may take none at all. Raises ``LineTooLong``.
         """
         await self._taken_up.wait()
         if self._ended is not None or self._stop_at is not None or self._left:
             await trio.lowlevel.checkpoint()
             return False
+        lines = self._dialect.prompt(text, uuid)
+        if lines is None:
+            return False
         failpoint("steer.before-write")
         self._dialect.sent(uuid)
         sent = False
         try:
-            sent = await self._send(*self._dialect.prompt(text, uuid))
+            sent = await self._send(*lines)
         finally:
             if not sent:
                 self._dialect.not_sent(uuid)

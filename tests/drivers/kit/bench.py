@@ -24,6 +24,7 @@ from podiumd.drivers.base import (
     Driver,
     Output,
     PendingTurn,
+    SessionNamed,
     Started,
     Turn,
     TurnEvent,
@@ -216,6 +217,12 @@ class Bench:
 def only(events: list[TurnEvent], kind: type[E]) -> list[E]:
     """The events of one kind."""
     return [event for event in events if isinstance(event, kind)]
+
+
+def own_name(events: list[TurnEvent]) -> str | None:
+    """What the agent calls the session, where it names its sessions itself."""
+    named = only(events, SessionNamed)
+    return named[0].agent_session_id if named else None
 
 
 def said(events: list[TurnEvent], *, again: bool = False) -> str:

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import fcntl
 import os
+import re
 from functools import partial
 from typing import Final
 
 import trio
 
-from podiumd.drivers.base import ApprovalRequested, Output, Started, Turn
+from podiumd.drivers.base import ApprovalRequested, Output, SessionNamed, Started, Turn, TurnEvent
 from podiumd.tools.process.processes import carriers
 from tests.drivers.kit.bench import ALLOWING, Bench, allow, command, on_approval, only, said
 from tests.drivers.kit.registry import case
 from tests.drivers.rig import STEER, approvals, follow, states
 from tests.patience import HANG_SECONDS
+
+ENDS: Final = re.compile(rb"completed|stopReason")
+"""What an agent has written when its turn is over."""
 
 ABSENT: Final = ("turn.fifo-written",)
 BEFORE_ASKING: Final = ("turn.after-spawn", "turn.first-output", "turn.tool-begun")
@@ -31,12 +35,19 @@ KILLS: Final = (
 )
 
 
+def at_work(bench: Bench, event: TurnEvent) -> bool:
+    """Whether the agent has its prompt: one that names its sessions gets it by a daemon."""
+    named = bench.driver.capabilities.names_sessions
+    return isinstance(event, SessionNamed if named else Started)
+
+
 async def killed(bench: Bench, failpoint: str) -> None:
     """Be killed at this point: the prompt reaches the model once, the tool runs once."""
     bench.script({"text": "first", "tools": [command("echo x >> made")]}, {"text": "last"})
     request = bench.request()
     await bench.killed_at(failpoint, request)
-    steered = failpoint not in ("steer.before-write", *ABSENT, *BEFORE_ASKING)
+    takes_words = bench.driver.capabilities.steer
+    steered = takes_words and failpoint not in ("steer.before-write", *ABSENT, *BEFORE_ASKING)
     sent = (request.prompt_uuid, STEER) if steered else (request.prompt_uuid,)
     report, events = await bench.goes_on(bench.pending(request, None, sent_uuids=sent), ALLOWING)
     assert (report.kind, report.texts) == ("done", ("first", "last")), report
@@ -86,10 +97,10 @@ async def a_turn_that_ended_while_no_daemon_looked_is_read_off_its_spool(bench: 
     gate = bench.gate("gate")
     bench.script({"text": "Hello."}, begins_late="gate", stays=True)
     request = bench.request()
-    first, _ = await bench.left(request, lambda event: isinstance(event, Started))
+    first, _ = await bench.left(request, partial(at_work, bench))
     await trio.to_thread.run_sync(lambda: gate.open("wb").close())
     spool = bench.rig.turns / request.turn_id / "out.jsonl"
-    await bench.until(spool.parent, lambda: b"completed" in spool.read_bytes())
+    await bench.until(spool.parent, lambda: ENDS.search(spool.read_bytes()) is not None)
     await bench.kill(first)
     report, events = await bench.goes_on(bench.pending(request, first))
     assert (report.kind, report.texts, events) == ("done", ("Hello.",), [])
@@ -100,7 +111,7 @@ async def a_turn_that_ended_while_no_daemon_looked_is_read_off_its_spool(bench: 
 async def an_agent_that_is_killed_in_a_tool_is_broken_and_its_tool_is_ended(bench: Bench) -> None:
     bench.script({"tools": [command("echo x > begun; sleep 992", ask=False)]}, {"text": "no more"})
     request = bench.request()
-    first, _ = await bench.left(request, lambda event: isinstance(event, Started))
+    first, _ = await bench.left(request, partial(at_work, bench))
     await bench.until(bench.rig.work, (bench.rig.work / "begun").exists)
     await bench.kill(first)
     status = await bench.inspect(bench.pending(request, first))

@@ -6,8 +6,8 @@ import uuid
 
 from msgspec.structs import replace
 
-from podiumd.drivers.base import Output, SessionNamed
-from tests.drivers.kit.bench import Bench, only, said
+from podiumd.drivers.base import Output, SessionNamed, TurnEvent, TurnRequest
+from tests.drivers.kit.bench import Bench, only, own_name, said
 from tests.drivers.kit.registry import case
 
 
@@ -143,27 +143,32 @@ async def a_copy_knows_what_was_said_and_leaves_the_first_as_it_was(bench: Bench
     assert "what if" not in " ".join(bench.asked[2]["history"])
 
 
+def _next(bench: Bench, first: list[TurnEvent]) -> TurnRequest:
+    """The next turn of the session."""
+    return bench.request(session_mode="resume", agent_session_id=own_name(first))
+
+
 @case("10")
 async def a_thousand_updates_of_the_past_are_none_of_this_turn(bench: Bench) -> None:
     bench.script({"text": "Hello."}, {"text": "And again."}, replays=1000)
-    await bench.play()
-    report, events = await bench.play(bench.request(session_mode="resume"))
+    _, first = await bench.play()
+    report, events = await bench.play(_next(bench, first))
     assert said(events) == "And again." and report.texts == ("And again.",)
 
 
 @case("10b")
 async def nor_are_those_that_come_too_late(bench: Bench) -> None:
     bench.script({"text": "Hello."}, {"text": "And again."}, replays=20, replays_late=True)
-    await bench.play()
-    report, events = await bench.play(bench.request(session_mode="resume"))
+    _, first = await bench.play()
+    report, events = await bench.play(_next(bench, first))
     assert said(events) == "And again." and report.texts == ("And again.",)
 
 
 @case("11")
 async def a_session_may_be_opened_with_null(bench: Bench) -> None:
     bench.script({"text": "Hello."}, {"text": "And again."}, null_open=True)
-    await bench.play()
-    report, _ = await bench.play(bench.request(session_mode="resume"))
+    _, first = await bench.play()
+    report, _ = await bench.play(_next(bench, first))
     assert report.kind == "done"
 
 

@@ -9,6 +9,8 @@ from typing import Any, Final, Literal
 
 import msgspec
 
+from podiumd.agents.acp.driver import AcpDriver
+from podiumd.agents.acp.kind import AcpSettings
 from podiumd.agents.claude.driver import ClaudeDriver
 from podiumd.core.analysis.check_agents import Capabilities
 from podiumd.drivers.base import Driver
@@ -57,9 +59,29 @@ class Subject(msgspec.Struct, frozen=True):
         return msgspec.convert(tomllib.loads(file.read_text()), dict[str, Excuse])
 
 
+ACP_SETTINGS: Final = AcpSettings(
+    command=("fake",),
+    ask_mode="default",
+    read_only_mode="plan",
+    auto_mode="auto",
+    resume="resume",
+    fork=True,
+    usage="tokens",
+    login="fake login",
+)
+"""The table of the fake agent, with all that an agent of the protocol can do."""
+
+
+def _acp(watch: SpoolWatch, spool_megabytes: Callable[[], int]) -> Driver:
+    return AcpDriver(watch, spool_megabytes, agent="fake", settings=lambda: ACP_SETTINGS)
+
+
 SUBJECTS: Final = {
     subject.name: subject
-    for subject in (Subject("claude", "claude", ClaudeDriver, fake_claude.UNSPOKEN),)
+    for subject in (
+        Subject("claude", "claude", ClaudeDriver, fake_claude.UNSPOKEN),
+        Subject("acp", "acp", _acp, fake_acp.UNSPOKEN),
+    )
 }
 """By name. Another driver is one more here, and its file of excuses."""
 

@@ -11,7 +11,16 @@ from podiumd.drivers.base import (
     Turn,
     TurnEvent,
 )
-from tests.drivers.kit.bench import ALLOWING, Bench, allow, calls, command, on_approval, only
+from tests.drivers.kit.bench import (
+    ALLOWING,
+    Bench,
+    allow,
+    calls,
+    command,
+    on_approval,
+    only,
+    own_name,
+)
 from tests.drivers.kit.registry import case
 from tests.drivers.rig import approvals, follow
 from tests.drivers.serving import SAVE, Podium
@@ -130,9 +139,12 @@ async def the_ids_of_its_requests_are_words(bench: Bench) -> None:
 async def the_next_process_uses_the_same_ids(bench: Bench) -> None:
     uses, ends = {"tools": [command("true")]}, {"text": "Done."}
     bench.script(uses, ends, uses, ends)
-    ids = []
+    ids: list[str] = []
+    named: str | None = None
     for mode in ("new", "resume"):
-        report, events = await bench.play(bench.request(session_mode=mode), ALLOWING)
+        request = bench.request(session_mode=mode, agent_session_id=named)
+        report, events = await bench.play(request, ALLOWING)
+        named = own_name(events)
         ids += [one.request_id for one in only(events, ApprovalRequested)]
         assert report.kind == "done"
     assert len(ids) == 2 and bench.ran == ["true", "true"]

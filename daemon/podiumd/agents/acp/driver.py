@@ -1,0 +1,121 @@
+"""The driver of agents that speak the Agent Client Protocol, one process a turn.
+
+The process reads a named pipe and writes a spool file in the turn's directory, so it works on when
+the daemon stops, and the next daemon takes it up (``podiumd.drivers.spooled``).
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from podiumd import __version__
+from podiumd.agents.acp.dialect import AcpDialect
+from podiumd.agents.acp.kind import ACP, AcpSettings
+from podiumd.agents.acp.script import check as check_request
+from podiumd.agents.acp.script import make_script, store, stored
+from podiumd.agents.acp.settle import settle
+from podiumd.agents.halves import Host, SettingFault
+from podiumd.core.analysis.check_agents import Capabilities
+from podiumd.drivers.agent_process import AgentProcess, spawn
+from podiumd.drivers.base import PendingTurn, TurnRequest, TurnStatus
+from podiumd.drivers.dialect import Aftermath
+from podiumd.drivers.spool import SpoolWatch
+from podiumd.drivers.spooled import SPOOL_MEGABYTES, Look
+from podiumd.drivers.spooled_driver import SpooledDriver
+from podiumd.formats.acp import calls
+
+
+def make(host: Host) -> AcpDriver:
+    """Make the driver of one agent."""
+    return AcpDriver(host.watch, host.spool_megabytes, agent=host.agent, settings=host.settings)
+
+
+def check(settings: AcpSettings, environ: Mapping[str, str]) -> None:
+    """Refuse settings that name no program. Raises ``SettingFault``."""
+    if not settings.command:
+        raise SettingFault("command", "name the program and its arguments: nothing is known of it")
+
+
+class AcpDriver(SpooledDriver[AcpDialect]):
+    """Runs turns of one agent. For the parameters see ``SpooledDriver``; ``agent`` is its name,
+    ``settings`` gives those in force."""
+
+    name = ACP.name
+
+    def __init__(
+        self,
+        watch: SpoolWatch,
+        spool_megabytes: Callable[[], int] = lambda: SPOOL_MEGABYTES,
+        *,
+        agent: str,
+        settings: Callable[[], AcpSettings],
+    ) -> None:
+        self._agent = agent
+        self._settings = settings
+        super().__init__(
+            watch,
+            spool_megabytes,
+            dialect=self._dialect_of,
+            spawn=self._spawn,
+            look_back=_look_back,
+        )
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """Return what the agent can do, by its table: nothing is concluded from its protocol."""
+        settings = self._settings()
+        return Capabilities(
+            approvals=bool(settings.ask_mode),
+            interrupt=True,
+            resume=settings.resume != "no",
+            fork=settings.fork,
+            read_only_tools=bool(settings.read_only_mode),
+            survives_daemon=True,
+            compacts=True,
+            names_sessions=True,
+            permission_modes=settings.modes,
+            exactly_once="mark",
+            own_tools="mcp" if settings.mcp else "none",
+            usage=settings.usage,
+        )
+
+    async def available(
+        self, command: tuple[str, ...], environment: Mapping[str, str]
+    ) -> str | None:
+        """Return why it cannot be run. It is not asked for its version: some take seconds."""
+        if shutil.which(command[0], path=environment.get("PATH")) is None:
+            return f"`{command[0]}` is no program on the PATH that the daemon was started with"
+        return None
+
+    async def inspect(self, pending: PendingTurn) -> TurnStatus:
+        """Look what became of a turn; see ``podiumd.drivers.base.Driver.inspect``."""
+        return await settle(pending)
+
+    def transcript(
+        self, session_id: str, working_directory: str, environment: Mapping[str, str]
+    ) -> Path | None:
+        """Return ``None``: the agent's own files are not read."""
+        return None
+
+    def _dialect_of(self, turn: TurnRequest | PendingTurn) -> AcpDialect:
+        """Make the reader of a turn. Raises ``LookupError`` where nothing of it was stored."""
+        if isinstance(turn, PendingTurn):
+            script = stored(turn.directory)
+            if script is None:
+                raise LookupError(f"turn {turn.turn_id} has left no words for its agent")
+            return AcpDialect(script)
+        return AcpDialect(make_script(turn, self._settings(), self._agent))
+
+    async def _spawn(self, request: TurnRequest, dialect: AcpDialect) -> AgentProcess:
+        check_request(request, self._settings(), self._agent)
+        store(dialect.script, request.directory)
+        return await spawn(request, list(request.command), calls.initialize(__version__))
+
+
+def _look_back(turn: TurnRequest | PendingTurn) -> Look:
+    async def look() -> Aftermath:
+        return Aftermath()
+
+    return look

@@ -1,0 +1,106 @@
+"""Agents that speak the Agent Client Protocol, as a kind: what is to be known before a turn.
+
+An agent of this kind is a table of the configuration. What is known of some by name is data
+(``acp_agents.toml``), and holds where the table says nothing else.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from functools import cache
+from pathlib import Path
+from typing import Annotated, Final, Literal
+
+import msgspec
+from msgspec import Meta
+
+from podiumd.agents.kind import IDLE_SECONDS, TURN_SECONDS, Kind, Plan
+from podiumd.agents.settings import OptionalModel, Seconds, Section, Text, VariableName, Word
+
+OptionalWord = Annotated[
+    str, Meta(pattern=r"\A[^\0\n\r]*\Z", description="a string of one line, which may be empty")
+]
+
+Quirk = Literal["errors-as-text", "names-own-tools"]
+"""What an agent does in its own way. ``errors-as-text``: the model's failure is its answer.
+``names-own-tools``: the title of a tool of a server is ``mcp__SERVER__TOOL``, and no other's."""
+
+Resume = Literal["resume", "load", "no"]
+
+KNOWN: Final = Path(__file__).with_name("acp_agents.toml")
+
+
+class AcpSettings(Section, frozen=True):
+    """``[agents.NAME]`` with ``driver = "acp"``. ``command`` is a program and its arguments.
+
+    ``ask_mode`` is the agent's word for the mode in which it asks before it uses a tool,
+    ``read_only_mode`` and ``auto_mode`` for those in which it may only read, or asks nothing. With
+    neither the first nor the last no turn is begun: what it does unasked is never a guess.
+    ``mode_confirm``: how it confirms a mode, ``read`` by saying which it is in, ``answer`` by no
+    more than its answer. ``model_option``: the option that chooses its model, where it has another
+    than the one for models. ``resume``: how its sessions are gone on with. ``fork``: they can be
+    copied. ``mcp``: it starts servers of tools. ``usage``: what it tells of a turn's use.
+    ``login``: the command by which a person logs in.
+    """
+
+    command: tuple[Word, ...] = ()
+    ask_mode: OptionalWord = ""
+    read_only_mode: OptionalWord = ""
+    auto_mode: OptionalWord = ""
+    mode_confirm: Literal["read", "answer"] = "read"
+    model: OptionalModel = ""
+    model_option: OptionalWord = ""
+    resume: Resume = "no"
+    fork: bool = False
+    mcp: bool = True
+    usage: Literal["tokens", "none"] = "none"
+    quirks: tuple[Quirk, ...] = ()
+    login: OptionalWord = ""
+    turn_timeout_seconds: Seconds = TURN_SECONDS
+    idle_timeout_seconds: Seconds = IDLE_SECONDS
+    env: dict[VariableName, Text] = msgspec.field(default_factory=dict)
+    pass_env: tuple[VariableName, ...] = ()
+
+    @property
+    def modes(self) -> tuple[str, ...]:
+        """Return the modes that are named."""
+        named = (self.ask_mode, self.read_only_mode, self.auto_mode)
+        return tuple(dict.fromkeys(mode for mode in named if mode))
+
+
+@cache
+def known_agents() -> dict[str, AcpSettings]:
+    """Return the settings of the agents that are known by name."""
+    tables = tomllib.loads(KNOWN.read_text(encoding="utf-8"))
+    return msgspec.convert(tables, dict[str, AcpSettings])
+
+
+def _defaults(name: str) -> AcpSettings:
+    return known_agents().get(name, AcpSettings())
+
+
+def _plan(settings: AcpSettings) -> Plan:
+    return Plan(
+        command=settings.command,
+        env=settings.env,
+        pass_env=settings.pass_env,
+        model=settings.model or None,
+        turn_timeout_seconds=settings.turn_timeout_seconds,
+        idle_timeout_seconds=settings.idle_timeout_seconds,
+    )
+
+
+ACP: Final = Kind(
+    name="acp",
+    label="any agent that speaks the Agent Client Protocol",
+    package="podiumd.agents.acp",
+    settings=AcpSettings,
+    defaults=_defaults,
+    plan=_plan,
+    standing=False,
+    remedy=(
+        "Install it, or set [agents.{agent}] command in the configuration; a PATH that has changed "
+        "takes 'podium down && podium up'."
+    ),
+    placing=("env", "pass_env"),
+)

@@ -1,0 +1,296 @@
+"""The dialect of the Agent Client Protocol, line by line: what a kit's agent does not do."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from podiumd.agents.acp import leave
+from podiumd.agents.acp.dialect import AcpDialect
+from podiumd.agents.acp.kind import known_agents
+from podiumd.agents.acp.script import Script
+from podiumd.drivers.base import ApprovalRequested, Decision, Output, SessionNamed, TurnEvent
+from podiumd.drivers.dialect import Ending
+from podiumd.formats.acp.wire import PermissionOption, ToolCall
+
+ASKS: dict[str, Any] = {"mode": "default"}
+OPTIONS = [
+    {"optionId": "once", "name": "Allow", "kind": "allow_once"},
+    {"optionId": "always", "name": "Always", "kind": "allow_always"},
+    {"optionId": "no", "name": "Reject", "kind": "reject_once"},
+]
+
+
+def script(**fields: Any) -> Script:
+    usual: dict[str, Any] = {
+        "agent": "fake",
+        "how": "new",
+        "session": "",
+        "cwd": "/w",
+        "servers": (),
+        "prompt": "go",
+        "uuid": "u",
+    }
+    return Script(**{**usual, **fields})
+
+
+class Talk:
+    """A dialect, and an agent that answers as it is told."""
+
+    def __init__(self, **fields: Any) -> None:
+        self.dialect = AcpDialect(script(**fields))
+        self.sent: list[dict[str, Any]] = []
+        self.events: list[TurnEvent] = []
+
+    def say(self, message: dict[str, Any]) -> list[TurnEvent]:
+        events = list(self.dialect.feed(json.dumps({"jsonrpc": "2.0", **message}).encode()))
+        self.events += events
+        for group in self.dialect.replies():
+            self.sent += [json.loads(line) for line in group]
+        return events
+
+    def answer(self, name: str, result: Any) -> list[TurnEvent]:
+        return self.say({"id": name, "result": result})
+
+    def refuse(self, name: str, code: int, message: str) -> list[TurnEvent]:
+        return self.say({"id": name, "error": {"code": code, "message": message}})
+
+    def update(self, kind: str, **fields: Any) -> list[TurnEvent]:
+        update = {"sessionUpdate": kind, **fields}
+        return self.say(
+            {"method": "session/update", "params": {"sessionId": "s", "update": update}}
+        )
+
+    def text(self, words: str) -> list[TurnEvent]:
+        return self.update("agent_message_chunk", content={"type": "text", "text": words})
+
+    def greet(self, **can: Any) -> None:
+        capabilities = {"loadSession": False, "sessionCapabilities": {}, **can}
+        about = {"protocolVersion": 1, "agentCapabilities": capabilities}
+        self.answer("initialize", {**about, "agentInfo": {"name": "f", "version": "9"}})
+
+    def open(self, **about: Any) -> None:
+        self.greet()
+        self.answer("open", {"sessionId": "s", **about})
+
+    def prompted(self) -> Talk:
+        """Have the prompt arrive."""
+        for name in ("f:prompt", "m:prompt"):
+            self.refuse(name, -32601, "no such method")
+        return self
+
+    def ask(self, call: dict[str, Any], options: Any = OPTIONS, key: int = 0) -> list[TurnEvent]:
+        params = {"sessionId": "s", "options": options, "toolCall": {"toolCallId": "c", **call}}
+        return self.say({"id": key, "method": "session/request_permission", "params": params})
+
+    @property
+    def methods(self) -> list[str]:
+        return [one["method"] for one in self.sent if not one.get("method", "_").startswith("_")]
+
+    @property
+    def chosen(self) -> list[str]:
+        answers = [one for one in self.sent if "result" in one]
+        return [one["result"]["outcome"].get("optionId", "cancelled") for one in answers]
+
+
+def modes(now: str = "auto") -> dict[str, Any]:
+    there = [{"id": mode} for mode in ("default", "plan", "auto")]
+    return {"modes": {"currentModeId": now, "availableModes": there}}
+
+
+def test_the_prompt_waits_until_the_agent_says_that_it_is_in_the_mode() -> None:
+    talk = Talk(**ASKS)
+    talk.open(**modes())
+    assert talk.methods == ["session/new", "session/set_mode"]
+    talk.answer("mode", {})
+    assert "session/prompt" not in talk.methods
+    talk.update("current_mode_update", currentModeId="default")
+    assert talk.methods[-1] == "session/prompt"
+
+
+def test_a_mode_that_nothing_confirms_is_not_worked_in() -> None:
+    talk = Talk(**ASKS)
+    talk.open(**modes())
+    talk.answer("mode", {})
+    talk.refuse("f:mode", -32601, "no such method")
+    assert "stays in mode 'auto'" in talk.dialect.hopeless
+    assert "session/prompt" not in talk.methods
+
+
+def test_an_agent_that_confirms_by_its_answer_is_taken_at_its_word() -> None:
+    talk = Talk(**ASKS, mode_confirm="answer")
+    talk.open(**modes())
+    talk.answer("mode", {})
+    assert talk.methods[-1] == "session/prompt"
+
+
+@pytest.mark.parametrize("wanted", ["mode", "model"])
+def test_what_it_does_not_know_is_named_with_what_it_has(wanted: str) -> None:
+    talk = Talk(**{wanted: "gigantic"})
+    models = {"currentModelId": "m", "availableModels": [{"modelId": "m"}]}
+    talk.open(**modes(), models=models)
+    assert f"knows no {wanted} 'gigantic' (it has: " in talk.dialect.hopeless
+    assert "session/prompt" not in talk.methods
+
+
+@pytest.mark.parametrize("step", ["mode", "model"])
+def test_what_it_refuses_is_told(step: str) -> None:
+    talk = Talk(mode="plan", model="m")
+    models = {"currentModelId": "m", "availableModels": [{"modelId": "m"}]}
+    talk.open(**modes("plan"), models=models)
+    if step == "model":
+        talk.answer("mode", {})
+    talk.refuse(step, -32602, "not today")
+    assert "not today" in talk.dialect.hopeless and "session/prompt" not in talk.methods
+
+
+def test_a_login_that_is_missing_is_told_with_its_command() -> None:
+    talk = Talk(login="fake login")
+    talk.greet()
+    talk.refuse("open", -32000, "Authentication required")
+    assert "run 'fake login' in a terminal" in talk.dialect.hopeless
+
+
+def test_an_agent_that_does_not_go_on_with_sessions_says_so() -> None:
+    talk = Talk(how="resume", session="s")
+    talk.greet()
+    assert talk.dialect.hopeless == "fake 9 does not go on with sessions" and talk.methods == []
+
+
+def test_what_it_sends_of_the_past_is_none_of_this_turn_however_late() -> None:
+    talk = Talk(how="resume", session="s")
+    talk.greet(loadSession=True)
+    assert talk.methods == ["session/load"]
+    talk.text("the past ")
+    talk.answer("open", None)
+    assert talk.methods[-1] == "session/prompt"
+    talk.text("the late past ")
+    talk.prompted()
+    talk.text("now")
+    talk.answer("prompt", {"stopReason": "end_turn"})
+    words = [one.delta for one in talk.events if isinstance(one, Output)]
+    assert words == ["now"] and talk.dialect.report(Ending()).texts == ("now",)
+    named = next(one for one in talk.events if isinstance(one, SessionNamed))
+    assert named.agent_session_id == "s"
+
+
+def test_a_cancel_carries_the_answers_to_all_that_is_open() -> None:
+    talk = Talk()
+    talk.open()
+    talk.prompted()
+    talk.ask({"kind": "execute"}, key=0)
+    talk.ask({"kind": "edit"}, key=1)
+    lines = [json.loads(line) for line in talk.dialect.interrupt()]
+    assert lines[0]["method"] == "session/cancel" and [one["id"] for one in lines[1:]] == [0, 1]
+    assert all(one["result"]["outcome"] == {"outcome": "cancelled"} for one in lines[1:])
+    assert not talk.dialect.waits_for_answer
+
+
+def test_without_an_answer_for_once_the_turn_is_stopped() -> None:
+    talk = Talk()
+    talk.open()
+    talk.prompted()
+    (asked,) = talk.ask({"kind": "execute"}, OPTIONS[1:])
+    assert isinstance(asked, ApprovalRequested)
+    lines = talk.dialect.answer(asked.request_id, Decision("allow")) or ()
+    assert next(json.loads(line).get("method") for line in lines) == "session/cancel"
+    assert talk.dialect.report(Ending()).kind == "failed"
+
+
+def test_a_command_is_judged_by_what_it_is_given_and_never_by_a_title() -> None:
+    talk = Talk(allow=("Bash(git status)",))
+    talk.open()
+    talk.prompted()
+    assert talk.ask({"kind": "execute", "title": "git status"}) != []
+    assert talk.ask({"kind": "execute", "rawInput": {"command": "git status"}}, key=1) == []
+    assert talk.chosen == ["once"]
+
+
+def test_what_may_only_read_is_denied_the_rest() -> None:
+    talk = Talk(tools="read-only")
+    talk.open()
+    talk.prompted()
+    for key, kind in enumerate(("read", "execute", "edit", "other")):
+        assert talk.ask({"toolCallId": kind, "kind": kind}, key=key) == []
+    assert talk.chosen == ["once", "no", "no", "no"]
+    assert [one.tool for one in talk.dialect.report(Ending()).denials] == ["Bash", "Edit", "other"]
+
+
+@pytest.mark.parametrize(
+    ("quirks", "title", "chosen"),
+    [
+        (("names-own-tools",), "mcp__podium__save", ["once"]),
+        (("names-own-tools",), "mcp__podium__transition", ["no"]),
+        (("names-own-tools",), "mcp__other__save", []),
+        ((), "mcp__podium__save", []),
+    ],
+)
+def test_a_tool_of_ours_is_accepted_where_its_title_proves_it(
+    quirks: tuple[str, ...], title: str, chosen: list[str]
+) -> None:
+    talk = Talk(quirks=quirks, served=("save",))
+    talk.open()
+    talk.prompted()
+    talk.ask({"kind": "other", "title": title})
+    assert talk.chosen == chosen
+
+
+def test_a_command_with_the_title_of_a_tool_of_ours_is_asked_about() -> None:
+    talk = Talk(quirks=("names-own-tools",), served=("save",))
+    talk.open()
+    talk.prompted()
+    assert talk.ask({"kind": "execute", "title": "mcp__podium__save"}) != []
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "status"),
+    [
+        ("Error: Authentication failed (HTTP 401).", "api_error", 401),
+        ("exceeded retry limit, last status: 429 Too Many Requests", "api_error", 429),
+        ("Error handling is better now.", "done", None),
+    ],
+)
+def test_a_failure_that_comes_as_the_answer_is_none(
+    text: str, kind: str, status: int | None
+) -> None:
+    for quirks in (("errors-as-text",), ()):
+        talk = Talk(quirks=quirks)
+        talk.open()
+        talk.prompted()
+        talk.text(text)
+        talk.answer("prompt", {"stopReason": "end_turn", "usage": {"outputTokens": 0}})
+        report = talk.dialect.report(Ending())
+        assert (report.kind, report.api_status) == ((kind, status) if quirks else ("done", None))
+
+
+@pytest.mark.parametrize(
+    ("reason", "kind"),
+    [("max_tokens", "failed"), ("refusal", "failed"), ("cancelled", "interrupted")],
+)
+def test_an_end_that_is_no_success(reason: str, kind: str) -> None:
+    talk = Talk()
+    talk.open()
+    talk.prompted()
+    talk.answer("prompt", {"stopReason": reason})
+    assert talk.dialect.report(Ending()).kind == kind
+
+
+def test_of_two_answers_for_once_the_one_that_changes_no_mode_is_taken() -> None:
+    options = [
+        PermissionOption("switch", "Switch to Default Mode and allow once", "allow_once"),
+        PermissionOption("once", "Allow", "allow_once"),
+    ]
+    assert leave.once(options, "allow") == "once" and leave.once(options, "deny") == ""
+
+
+def test_a_tool_without_a_kind_has_its_own_name() -> None:
+    assert leave.tool_of(ToolCall(name="todo")) == "todo" and leave.tool_of(ToolCall()) == "other"
+
+
+def test_what_is_known_by_name_is_data() -> None:
+    known = known_agents()
+    assert known["kimi"].ask_mode == "default" and known["gemini"].resume == "no"
+    assert {"qwen", "copilot", "opencode", "goose", "cursor", "cline"} < known.keys()
+    assert all(one.command for one in known.values())
