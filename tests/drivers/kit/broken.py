@@ -1,4 +1,7 @@
-"""Claude's driver with one thing broken, for each case that it passes: each is seen to fail."""
+"""A driver with one thing broken, for each case that is passed: each is seen to fail.
+
+It is Claude's, and Codex's for the cases that Claude's need not pass.
+"""
 
 from __future__ import annotations
 
@@ -15,6 +18,8 @@ from podiumd.agents.claude import arguments, dialect, driver, tools
 from podiumd.agents.claude.arguments import claude_arguments
 from podiumd.agents.claude.dialect import ClaudeDialect
 from podiumd.agents.claude.driver import ClaudeDriver
+from podiumd.agents.codex import dialect as codex_dialect
+from podiumd.agents.codex.dialect import CodexDialect
 from podiumd.core.reply.report import TurnReport
 from podiumd.drivers import spooled, spooled_driver
 from podiumd.drivers.agent_process import AgentProcess
@@ -24,15 +29,18 @@ from podiumd.drivers.base import (
     Output,
     PendingTurn,
     PromptState,
+    SessionNamed,
     TurnEvent,
     TurnRequest,
     TurnStatus,
 )
+from podiumd.drivers.dialect import Group
 from podiumd.drivers.failed_start import FailedStart
 from podiumd.drivers.spool import SpoolReader
-from podiumd.formats import claude_control, claude_turn
+from podiumd.formats import claude_control, claude_turn, jsonrpc_lines
 from podiumd.formats.claude_events import BadLine, ControlRequest, Other
 from podiumd.formats.claude_stream import decode
+from podiumd.formats.jsonrpc_lines import Answer
 
 Break = Callable[[pytest.MonkeyPatch], None]
 
@@ -43,16 +51,17 @@ class Broken(msgspec.Struct, frozen=True):
     name: str
     by: Break
     cases: tuple[str, ...]
+    subject: str = "claude"
 
 
 BROKEN: Final[list[Broken]] = []
 
 
-def noticed_by(*cases: str) -> Callable[[Break], Break]:
+def noticed_by(*cases: str, subject: str = "claude") -> Callable[[Break], Break]:
     """Put what breaks a driver into the list."""
 
     def add(by: Break) -> Break:
-        BROKEN.append(Broken(getattr(by, "__name__", ""), by, cases))
+        BROKEN.append(Broken(getattr(by, "__name__", ""), by, cases, subject))
         return by
 
     return add
@@ -329,3 +338,48 @@ def words_have_another_id_each_time(patch: pytest.MonkeyPatch) -> None:
         return (real(text, name if text == "go" else str(uuid.uuid4())),)
 
     patch.setattr(ClaudeDialect, "prompt", prompt)
+
+
+@noticed_by("04", subject="codex")
+def a_line_that_is_no_json_breaks_the_turn(patch: pytest.MonkeyPatch) -> None:
+    real = CodexDialect.report
+
+    def report(self: CodexDialect, ending: Any) -> TurnReport:
+        made = real(self, ending)
+        return replace(made, kind="broken") if made.bad_lines else made
+
+    patch.setattr(CodexDialect, "report", report)
+
+
+@noticed_by("07", subject="codex")
+def the_name_of_a_session_is_not_told(patch: pytest.MonkeyPatch) -> None:
+    real = CodexDialect.feed
+
+    def feed(self: CodexDialect, line: bytes) -> Sequence[TurnEvent]:
+        return [event for event in real(self, line) if not isinstance(event, SessionNamed)]
+
+    patch.setattr(CodexDialect, "feed", feed)
+
+
+@noticed_by("49", subject="codex")
+def an_error_beside_a_result_is_none(patch: pytest.MonkeyPatch) -> None:
+    real = jsonrpc_lines.read
+
+    def read_line(line: bytes) -> Any:
+        message = real(line)
+        raw = msgspec.json.decode(line)
+        if isinstance(message, Answer) and "result" in raw:
+            return Answer(message.id, raw["result"])
+        return message
+
+    patch.setattr(codex_dialect, "read_line", read_line)
+
+
+@noticed_by("58", subject="codex")
+def what_has_no_answered_mark_is_written_again(patch: pytest.MonkeyPatch) -> None:
+    real = CodexDialect.replies
+
+    def replies(self: CodexDialect) -> Sequence[Group]:
+        return [group for one in real(self) for group in (one, one)]
+
+    patch.setattr(CodexDialect, "replies", replies)

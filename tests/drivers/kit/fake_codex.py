@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Any
 
 from tests.drivers.kit.fake_agent import Ended, Json, Tool
@@ -73,7 +75,19 @@ class Codex(Rpc):
         self.result(key, {"thread": self._thread(), "model": "fake-model"})
 
     def _thread(self) -> Json:
-        return {"id": self.session_id, "sessionId": self.session_id, "status": {"type": "idle"}}
+        about = {"id": self.session_id, "sessionId": self.session_id, "path": str(self._rollout)}
+        return {**about, "status": {"type": "idle"}}
+
+    @property
+    def _rollout(self) -> Path:
+        name = f"rollout-2026-11-22T23-02-17-{self.session_id}.jsonl"
+        return self.script.home / ".codex" / "sessions" / "2026" / "11" / "22" / name
+
+    def _record(self, kind: str, **payload: Any) -> None:
+        """Write a row into the thread's session file, as far as it is read there."""
+        self._rollout.parent.mkdir(parents=True, exist_ok=True)
+        with self._rollout.open("ab", buffering=0) as file:
+            file.write(json.dumps({"type": kind, "payload": payload}).encode() + b"\n")
 
     # -- a turn -------------------------------------------------------------------------------
 
@@ -128,6 +142,8 @@ class Codex(Rpc):
             if reply.get("error"):
                 status, error = "failed", self._error(reply["error"])
                 self._notify("error", error=error, willRetry=False)
+            elif reply.get("structured"):
+                self.text(json.dumps(reply["structured"]))
         self.working = False
         with self.together():
             for _ in range(2 if self.script["two_ends"] else 1):
@@ -171,6 +187,8 @@ class Codex(Rpc):
 
     def _user(self, words: str, uuid: str) -> None:
         content = [{"type": "text", "text": words, "text_elements": []}]
+        about = {"type": "UserMessage", "client_id": uuid}
+        self._record("event_msg", type="item_completed", item=about)
         item = {"type": "userMessage", "id": f"user-{uuid}", "clientId": uuid, "content": content}
         self._item("started", item)
         self._item("completed", item)
@@ -194,6 +212,9 @@ class Codex(Rpc):
         return {**about, "id": tool.id, "status": status, "exitCode": exit_code}
 
     def begin_tool(self, tool: Tool) -> None:
+        arguments = json.dumps({"cmd": tool.command})
+        call = {"name": "exec_command", "call_id": tool.id, "arguments": arguments}
+        self._record("response_item", type="function_call", **call)
         self._item("started", self._command(tool, "inProgress", None))
 
     def ask(self, tool: Tool) -> str | int:

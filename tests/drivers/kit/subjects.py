@@ -12,11 +12,12 @@ import msgspec
 from podiumd.agents.acp.driver import AcpDriver
 from podiumd.agents.acp.kind import AcpSettings
 from podiumd.agents.claude.driver import ClaudeDriver
+from podiumd.agents.codex.driver import CodexDriver
 from podiumd.core.analysis.check_agents import Capabilities
 from podiumd.drivers.base import Driver
 from podiumd.drivers.spool import SpoolWatch
 from tests.drivers import stepped
-from tests.drivers.kit import fake_acp, fake_claude
+from tests.drivers.kit import fake_acp, fake_claude, fake_codex
 
 
 class Excuse(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -81,6 +82,7 @@ SUBJECTS: Final = {
     for subject in (
         Subject("claude", "claude", ClaudeDriver, fake_claude.UNSPOKEN),
         Subject("acp", "acp", _acp, fake_acp.UNSPOKEN),
+        Subject("codex", "codex", CodexDriver, fake_codex.UNSPOKEN),
     )
 }
 """By name. Another driver is one more here, and its file of excuses."""
