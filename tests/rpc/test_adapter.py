@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 from typing import Any
 
@@ -341,6 +342,77 @@ async def test_cancelling_a_call_is_no_error_of_it() -> None:
     with trio.move_on_after(0) as scope:
         await answer('{"jsonrpc":"2.0","id":1,"method":"meet"}')
     assert scope.cancelled_caught
+
+
+LISTS = b"[" + b"[]," * 100_000 + b"[]]"
+REQUEST = b'{"jsonrpc":"2.0","id":1,"method":"get_data"'
+
+
+@pytest.mark.parametrize("enabled", [True, False])
+@pytest.mark.parametrize(
+    "line",
+    [
+        LISTS,
+        REQUEST + b',"params":{"x":' + LISTS + b"}}",
+        b'{"jsonrpc":"2.0","id":1,"x":' + LISTS + b"}",
+        REQUEST + b',"params":{' + b",".join(b'"%d":[]' % at for at in range(50_000)) + b"}}",
+    ],
+    ids=["batch", "parameter", "member", "parameters"],
+)
+def test_no_collection_of_garbage_walks_through_what_a_long_line_is_decoded_to(
+    line: bytes, enabled: bool
+) -> None:
+    seen: list[str] = []
+
+    def note(phase: str, info: dict[str, int]) -> None:
+        seen.append(phase)
+
+    gc.collect()
+    gc.callbacks.append(note)
+    if not enabled:
+        gc.disable()
+    try:
+        ADAPTER.read(line)
+        during, after = len(seen), gc.isenabled()
+    finally:
+        gc.callbacks.remove(note)
+        gc.enable()
+
+    assert (during, after) == (0, enabled)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        REQUEST + b',"params":{"\xff":"\xff"},"params":{}}',
+        REQUEST + b',"params":{"\xff":"\xff"},"params":{"x":1}}',
+        REQUEST + b',"extra":"\xff"}',
+    ],
+)
+async def test_each_byte_of_a_line_is_utf8_also_where_it_is_skipped(line: bytes) -> None:
+    error = (await answer(line))["error"]
+    assert error == {"code": -32700, "message": "Parse error: the line is not UTF-8."}
+
+
+@pytest.mark.parametrize(
+    ("member", "words"),
+    [
+        (r'"x":"\ud800"', "a lone surrogate"),
+        (r'"x":"\ud800","y":"and more"', "a lone surrogate (byte "),
+        (r'"x":"\ud800\n and more"', "a lone surrogate (byte "),
+        (r'"x":"\ud800\u0041"', "a lone surrogate (byte "),
+        (r'"x":"\\\ud800"', "a lone surrogate"),
+        (r'"x":"\udc00"', "a lone surrogate (byte "),
+        (r'"x":"\\ud800', "the line is not complete JSON"),
+        (r'"x":"\ud800\udc00', "the line is not complete JSON"),
+        (r'"x":"\u00"', "the line is not"),
+    ],
+)
+async def test_half_a_character_is_named_where_it_stands_in_an_unknown_member(
+    member: str, words: str
+) -> None:
+    error = (await answer(REQUEST + b"," + member.encode() + b"}"))["error"]
+    assert error["code"] == -32700 and error["message"].startswith(f"Parse error: {words}")
 
 
 def test_lines_of_our_own() -> None:

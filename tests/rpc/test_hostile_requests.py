@@ -17,6 +17,8 @@ from tests.rpc.hostile_voice import voice_calls
 PARSE, REQUEST, METHOD, PARAMS = -32700, -32600, -32601, -32602
 LONE_SURROGATE = b'"\\ud800"'
 BIG = 2**53 + 1
+SKIPPED_BYTE = b'{"jsonrpc":"2.0","id":1,"method":"daemon.ping","extra":"\xff"}'
+"""Not UTF-8 where the decoder does not look: no other line keeps it from being taken as good."""
 
 
 def call(method: str, params: object) -> bytes:
@@ -55,7 +57,7 @@ NOT_JSON: list[bytes] = [
     b'{"jsonrpc":"2.0","id":' + b"9" * 5000 + b',"method":"daemon.ping"}',
     b'{"jsonrpc":"2.0","id":01,"method":"daemon.ping"}',
     b'{"jsonrpc":"2.0","id":1,"method":"daemon.\xff"}',
-    b'{"jsonrpc":"2.0","id":1,"method":"daemon.ping","extra":"\xff"}',
+    SKIPPED_BYTE,
     b'{"jsonrpc":"2.0","id":1,"method":"a\x01b"}',
     b'{"jsonrpc":"2.0","id":1,"method":"\\x41"}',
     b"[" * 100_000,
@@ -332,6 +334,8 @@ HOSTILE: list[tuple[int, bytes]] = [
     *((METHOD, line) for line in NO_METHOD),
     *((PARAMS, line) for line in BAD_PARAMS),
 ]
+ALWAYS = (PARSE, SKIPPED_BYTE)
+PLAYED = [ALWAYS, *spread([case for case in HOSTILE if case != ALWAYS], 60)]
 
 
 def check(answer: Any, code: int, line: bytes) -> None:
@@ -352,7 +356,7 @@ def test_there_are_enough_of_them() -> None:
     assert len(HOSTILE) >= 180 and len({line for _, line in HOSTILE}) == len(HOSTILE)
 
 
-@pytest.mark.parametrize(("code", "line"), spread(HOSTILE, 60), ids=range(len(HOSTILE)))
+@pytest.mark.parametrize(("code", "line"), PLAYED, ids=range(len(PLAYED)))
 async def test_a_hostile_line_gets_one_clear_error_and_changes_nothing(
     code: int, line: bytes, tmp_path: Path
 ) -> None:
