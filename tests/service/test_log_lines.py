@@ -8,10 +8,11 @@ import signal
 import subprocess
 import sys
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import pytest
 
-from podiumd.service.logs import chosen, parse, since
+from podiumd.service.logs import NoLog, chosen, parse, since, tail
 from tests.patience import HANG_SECONDS
 from tests.service.person import Person
 
@@ -46,6 +47,28 @@ def test_what_is_no_line_of_the_log_stays_as_it_is(raw: str) -> None:
     assert parse(raw) == ("", "", raw)
 
 
+@pytest.mark.parametrize("mark", ["\x1b[2J", "\x1b]0;title\x07", "\u202e", "\x9b", "\r"])
+@pytest.mark.parametrize("line", ["Traceback {}", "{{ {}", "2026-01-31T17:00:00.000Z INFO Odd {}"])
+def test_a_line_that_is_no_json_drives_no_terminal(line: str, mark: str) -> None:
+    told = parse(line.format(mark) + "\n").text
+
+    assert told.isprintable() and told[0] == line[0]
+
+
+def test_a_line_nested_without_end_is_shown_and_the_others_too() -> None:
+    deep = '{"a":' * 100_000
+
+    assert [line.text for line in chosen([deep, TEXT], "debug", None)] == [deep, TEXT]
+
+
+def test_a_pipe_in_the_place_of_the_log_is_not_read(tmp_path: Path) -> None:
+    pipe = tmp_path / "podiumd.log"
+    os.mkfifo(pipe)
+
+    with pytest.raises(NoLog, match="is no regular file: move it away"):
+        tail(pipe, None, follow=False)
+
+
 def test_lines_are_chosen_by_level_and_what_follows_a_line_belongs_to_it() -> None:
     warning = '2026-01-31T17:59:00.000Z WARNING Accept failed reason="no file left"'
 
@@ -72,7 +95,9 @@ def test_a_time_is_an_age_or_a_date(words: str, expected: datetime) -> None:
     assert since(words, NOW) == expected
 
 
-@pytest.mark.parametrize("words", ["", "yesterday", "10", "m", "-5m", "99999999w"])
+@pytest.mark.parametrize(
+    "words", ["", "yesterday", "10", "m", "-5m", "99999999w", "0001-01-01T00:00:00+23:59"]
+)
 def test_another_word_for_a_time_is_named(words: str) -> None:
     with pytest.raises(ValueError, match="give an age like 10m, 2h or 1d, or a time like"):
         since(words, NOW)

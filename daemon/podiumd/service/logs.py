@@ -19,6 +19,7 @@ from podiumd.observe.logs import text_value
 from podiumd.observe.redaction import escape
 from podiumd.service.arguments import LEVELS
 from podiumd.service.systemd import SERVICE
+from podiumd.tools.files.plain_file import is_file
 
 _TEXT: Final = re.compile(r"(?P<ts>\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z) (?P<level>[A-Z]+) ")
 _AGO: Final = re.compile(r"(?P<number>\d{1,9})\s*(?P<unit>s|m|h|d|w)(?:in|ec)?")
@@ -53,6 +54,8 @@ def tail(file: Path, after: datetime | None, *, follow: bool) -> tuple[str, ...]
     """Build the command that prints the lines of a file. Raises ``NoLog``."""
     if not file.exists():
         raise NoLog(f"There is no log at {file}: no daemon has run here yet.")
+    if not is_file(file):  # tail would wait for ever for the writer of a pipe
+        raise NoLog(f"What is at {file} is no regular file: move it away.")
     lines = str(MOST_LINES) if after is None else "+1"
     # -F goes on with the next file when this one is turned over.
     return ("tail", "-n", lines, *(["-F"] if follow else []), str(file))
@@ -85,8 +88,11 @@ def lines_of(argv: tuple[str, ...], environ: Mapping[str, str]) -> Iterator[Iter
 
 
 class Line(NamedTuple):
-    """A line: time, severity, and the text for people. ``ts`` and ``level`` are empty where it is
-    no line of the log: output of the interpreter before there was one."""
+    """A line: time, severity, and the text for people, in which nothing can change a terminal.
+
+    ``ts`` and ``level`` are empty where it is no line of the log: output of the interpreter before
+    there was one.
+    """
 
     ts: str
     level: str
@@ -100,12 +106,17 @@ def parse(line: str) -> Line:
         try:
             record = json.loads(stripped)
             return Line(str(record["ts"]), str(record["level"]), _as_text(record))
-        except (ValueError, KeyError, TypeError):
-            return Line("", "", stripped)
+        except (ValueError, KeyError, TypeError, RecursionError):
+            return Line("", "", _plain(stripped))
     match = _TEXT.match(stripped)
     if match is None:
-        return Line("", "", stripped)
-    return Line(match["ts"], match["level"].lower(), stripped)
+        return Line("", "", _plain(stripped))
+    return Line(match["ts"], match["level"].lower(), _plain(stripped))
+
+
+def _plain(text: str) -> str:
+    """Escape what could change a terminal; a tab, as tracebacks have it, is left."""
+    return "\t".join(escape(part) for part in text.split("\t"))
 
 
 def _as_text(record: dict[str, object]) -> str:
@@ -125,13 +136,12 @@ def since(words: str, now: datetime) -> datetime:
         if match is not None:
             ago = int(match["number"]) * _SECONDS[match["unit"]]
             return now - timedelta(seconds=ago)
-        read = datetime.fromisoformat(words.strip())
+        return datetime.fromisoformat(words.strip()).astimezone(UTC)
     except (ValueError, OverflowError):
         raise ValueError(
             f"--since is {words!r}: give an age like 10m, 2h or 1d, or a time like "
             "2026-01-31T18:00:00Z."
         ) from None
-    return read.astimezone(UTC)
 
 
 def chosen(lines: Iterable[str], level: str, after: datetime | None) -> Iterator[Line]:
