@@ -122,6 +122,15 @@ async def test_a_bad_head_is_named(raw: bytes, status: int) -> None:
     assert refused.value.detail
 
 
+@pytest.mark.parametrize("raw", [b"GET /healthz\r\n\r\n", b"GET / HTTP/1.1\r\nb'x\r\n\r\n"])
+async def test_a_bad_head_is_named_without_its_bytes(raw: bytes) -> None:
+    with pytest.raises(BadHead) as refused:
+        await read(raw)
+
+    assert refused.value.detail.startswith("Malformed request: illegal ")
+    assert refused.value.detail.endswith(" line.")
+
+
 async def test_a_tls_handshake_is_not_answered() -> None:
     with pytest.raises(NotHttp):
         await read(b"\x16", b"\x03\x01", end=False)

@@ -80,6 +80,11 @@ def test_an_unknown_type_is_named(type: str) -> None:
     assert _refused_request(type) == {"type": "error", "message": f"Unknown message type: {type}"}
 
 
+def test_a_type_that_could_drive_a_terminal_is_named_escaped() -> None:
+    told = _refused_request("a\x1b[2J\u202eb")["message"]
+    assert told == r"Unknown message type: a\x1b[2J\u202eb"
+
+
 def test_an_endless_type_is_named_shortened() -> None:
     assert len(_refused_request("x" * 10_000)["message"]) < 200
 

@@ -12,7 +12,7 @@ import h11
 import msgspec
 import trio
 
-from podiumd.gateway.http.head import BadHead, Head
+from podiumd.gateway.http.head import BadHead, Head, broken_rule
 from podiumd.gateway.limits import KIB, GatewayLimits
 from podiumd.gateway.outbox import OutboxStream
 from podiumd.gateway.pace import Pace
@@ -223,7 +223,7 @@ class Body:
             return self._protocol.next_event()
         except h11.RemoteProtocolError as error:
             self._broken = True
-            raise Problem(400, detail=f"Malformed body: {error}.") from None
+            raise Problem(400, detail=f"Malformed body: {broken_rule(error)}.") from None
 
     async def _receive(self) -> None:
         if self.not_invited:

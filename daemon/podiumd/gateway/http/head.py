@@ -15,6 +15,7 @@ from podiumd.gateway.outbox import OutboxStream
 
 _END: Final = re.compile(rb"\n\r?\n")
 _ABSOLUTE: Final = re.compile(r"(?:https?|wss?)://([^/?#]*)(.*)", re.IGNORECASE | re.DOTALL)
+_SHOWN_BYTES: Final = re.compile(r""":? *(?:bytearray\()?\bb['"].*""", re.DOTALL)
 _MOST_FIELDS: Final = 100
 _TLS_HANDSHAKE: Final = b"\x16"  # the type of its first record
 
@@ -96,8 +97,9 @@ def parse_head(raw: bytes) -> Head:
     try:
         event = protocol.next_event()
     except h11.RemoteProtocolError as error:
-        # The text is the parser's own and names a rule of HTTP, nothing of ours.
-        raise BadHead(error.error_status_hint, f"Malformed request: {error}.") from None
+        raise BadHead(
+            error.error_status_hint, f"Malformed request: {broken_rule(error)}."
+        ) from None
     assert isinstance(event, h11.Request), "a whole head was handed in"
     names = [name for name, _ in event.headers]
     if event.http_version not in {b"1.0", b"1.1"}:
@@ -111,6 +113,12 @@ def parse_head(raw: bytes) -> Head:
     if names.count(b"origin") > 1:
         raise BadHead(400, "The request has more than one Origin header.")
     return Head(event, protocol)
+
+
+def broken_rule(error: h11.RemoteProtocolError) -> str:
+    """Return the parser's words for a rule of HTTP that a client broke, without the bytes of the
+    client that some of them show as Python writes them."""
+    return _SHOWN_BYTES.sub("", str(error))
 
 
 def check_upgrade(head: Head) -> str:

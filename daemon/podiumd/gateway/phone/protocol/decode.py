@@ -11,6 +11,7 @@ from msgspec.structs import FieldInfo, fields
 
 from podiumd.gateway.phone.protocol import outgoing, outgoing_tools, requests
 from podiumd.gateway.phone.protocol.wire import Json
+from podiumd.observe.redaction import escape
 from podiumd.wording import convert, expected
 
 TYPES: Final[dict[str, type[requests.Request]]] = {
@@ -83,7 +84,7 @@ def decode(data: str | bytes) -> requests.Request:
         raise Refusal(outgoing.error(words))
     struct = TYPES.get(kind)
     if struct is None:
-        raise Refusal(outgoing.error(f"Unknown message type: {kind[:100]}"))
+        raise Refusal(outgoing.error(f"Unknown message type: {escape(kind[:100])}"))
     try:
         return _typed(struct, message)
     except ValueError as error:
