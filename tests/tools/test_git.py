@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import subprocess
@@ -54,6 +55,18 @@ async def test_without_git_the_error_says_what_to_do(
     for look in (git.head(repository), GitCall(f"{repository}").beginning(10, "rev-parse", "HEAD")):
         with pytest.raises(GitError, match=r"git cannot be run .*: install it, on PATH"):
             await look
+
+
+@pytest.mark.parametrize("number", [errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN])
+async def test_where_there_is_no_room_to_start_git_nothing_is_to_be_installed(
+    repository: Path, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    def full(*_: object, **__: object) -> None:
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr("podiumd.tools.git.process.Program", full)
+    with pytest.raises(GitError, match=r"git cannot be run \(.*\): try again when less is running"):
+        await git.head(repository)
 
 
 async def test_variables_of_a_surrounding_git_do_not_leak_in(

@@ -85,6 +85,7 @@ _DIED: Final = re.compile(
 )
 NO_REPOSITORY: Final = b"fatal: not a git repository (or any of the parent directories): .git\n"
 _LIST: Final = "config"
+_NO_ROOM: Final = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN)
 _WITH_HOOKS: Final = tuple(one for one in SETTINGS if one != HOOKS_PATH)
 AT_ONCE: Final = trio.CapacityLimiter(64)
 """Gits at once; each has a thread. More than there are runs at once, so that those of one that all
@@ -462,7 +463,8 @@ async def _through(gate: Gate, program: Program) -> str:
 
 
 def _missing(error: OSError) -> GitError:
-    return GitError(f"git cannot be run ({error.strerror}): install it, on PATH")
+    advice = "try again when less is running" if error.errno in _NO_ROOM else "install it, on PATH"
+    return GitError(f"git cannot be run ({error.strerror}): {advice}")
 
 
 async def _in_time(
