@@ -13,7 +13,7 @@ from podiumd.runtime.errors import Busy
 from tests.long import sampled
 from tests.plain import reason
 from tests.runtime.harness import Machine, running
-from tests.runtime.processes import living, marker_of
+from tests.runtime.processes import left_behind, living, marker_of
 
 PLAIN = """
 format = 1
@@ -97,10 +97,12 @@ async def test_one_that_must_not_be_repeated_is_asked_about_instead(
 ) -> None:
     async with running(machine) as daemon:
         run_id = await daemon.start(plain(machine, f"{BEGUN}\nirreversible = true"))
-        await marker_of(fifo)
-    async with running(machine) as daemon:
-        question = await daemon.question(run_id)
-        assert (question["kind"], "sleep 600" in question["detail"]) == ("recover", True)
+        marker = await marker_of(fifo)
+    with left_behind(marker) as left:
+        async with running(machine) as daemon:
+            question = await daemon.question(run_id)
+            assert (question["kind"], "sleep 600" in question["detail"]) == ("recover", True)
+            assert left.poll() is not None  # who answers does not answer while it works
     async with running(machine) as daemon:  # asked once, whatever restarts come
         assert (await daemon.question(run_id))["question_id"] == question["question_id"]
         await daemon.answer(run_id, answer)
