@@ -97,6 +97,14 @@ async def test_a_sentence_that_a_lost_connection_cuts_goes_on(server: PhoneServe
     assert client.of("voice_transcript") == []
 
 
+async def test_nothing_is_kept_of_a_connection_that_is_gone(server: PhoneServer) -> None:
+    client = await server.connected()
+    await began(client)
+    client.hang_up()
+    await wait_until(lambda: not server.hub.phones)
+    assert server.hub.services.utterances._of_phone == {}
+
+
 async def test_pieces_that_are_missing_are_asked_for_once(server: PhoneServer) -> None:
     """P-15.11"""
     client = await server.connected()
