@@ -710,6 +710,7 @@ class Removed(TypedDict):
     commit: str | None
     branch_kept: bool
     lost: str | None
+    lost_commits: int | None
 
 
 class ReplyReceivedData(TypedDict):

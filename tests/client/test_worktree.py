@@ -78,23 +78,30 @@ def test_a_merge_is_told_with_what_stays_behind(daemon: FakeDaemon) -> None:
     assert "main has all of podium/x already" in podium(daemon, "worktree", "merge", "1a2b").stdout
 
 
-COMMITS = "2 commits that no other branch has"
-
-
 def test_a_removal_is_told_with_what_was_lost_and_how_it_comes_back(daemon: FakeDaemon) -> None:
     told = {"directory": "/home/ada/w", "branch": "podium/x", "commit": "c0ffee"}
-    daemon.answers["worktrees.remove"] = {**told, "branch_kept": False, "lost": None}
+    daemon.answers["worktrees.remove"] = {
+        **told,
+        "branch_kept": False,
+        "lost": None,
+        "lost_commits": 0,
+    }
     assert podium(daemon, "worktree", "remove", "1a2b").stdout == "Removed ~/w.\n"
     assert daemon.calls[-1] == ("worktrees.remove", {"run_id": "1a2b", "force": False})
-    daemon.answers["worktrees.remove"] = {**told, "branch_kept": True, "lost": COMMITS}
+    lost = {"lost": "in whatever words", "lost_commits": 2}
+    daemon.answers["worktrees.remove"] = {**told, "branch_kept": True, **lost}
     said = podium(daemon, "worktree", "remove", "1a2b", "--force").stdout
-    assert f"Lost: {COMMITS}" in said and "git branch podium/x c0ffee" in said
+    assert "Lost: in whatever words." in said and "git branch podium/x c0ffee" in said
     assert "The branch podium/x stays" in said
 
 
 def test_a_removal_that_lost_no_commit_names_none(daemon: FakeDaemon) -> None:
     told = {"directory": "/home/ada/w", "branch": "podium/x", "commit": "c0ffee"}
-    daemon.answers["worktrees.remove"] = {**told, "lost": "what is not committed (a.txt)"}
+    daemon.answers["worktrees.remove"] = {
+        **told,
+        "lost": "what is not committed (a.txt)",
+        "lost_commits": 0,
+    }
     said = podium(daemon, "worktree", "remove", "1a2b", "--force").stdout
     assert said.endswith("Lost: what is not committed (a.txt).\n")
 

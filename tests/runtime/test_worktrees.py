@@ -133,7 +133,7 @@ async def test_its_branch_is_merged_into_what_is_checked_out_and_then_it_can_go(
         assert (await daemon.service.worktrees.merge(run_id)).merged is False
         assert (await only(daemon))["merged"] is True
         gone = await daemon.service.worktrees.remove(run_id, force=False)
-        assert (gone.lost, gone.branch_kept) == (None, False)
+        assert (gone.lost, gone.lost_commits, gone.branch_kept) == (None, 0, False)
         assert not where.exists() and list(where.parent.iterdir()) == []
         assert run_git(repository, "branch", "--format=%(refname:short)") == "main"
         assert len(run_git(repository, "worktree", "list").splitlines()) == 1
@@ -235,6 +235,7 @@ async def test_what_would_be_lost_is_named_and_goes_only_on_the_word(
         head = run_git(where, "rev-parse", "HEAD")
         gone = await daemon.service.worktrees.remove(run_id, force=True)
         assert gone.commit == head and "1 commit that no other branch has" in (gone.lost or "")
+        assert gone.lost_commits == 1
         assert list(where.parent.iterdir()) == []
         run_git(repository, "cat-file", "-e", head)  # git keeps it for a while
 
@@ -272,6 +273,8 @@ async def test_what_cannot_be_looked_into_is_kept(
         assert "its contents cannot be read" in await refused(daemon, "remove", run_id, force=False)
         assert "no worktree of" in (await only(daemon))["problem"]
         assert where.exists()
+        gone = await daemon.service.worktrees.remove(run_id, force=True)
+        assert "cannot be told" in (gone.lost or "") and gone.lost_commits is None
 
 
 async def test_what_is_no_run_s_is_listed_and_left_alone(

@@ -77,9 +77,6 @@ def _tell_worktrees(worktrees: list[protocol.WorktreeRow]) -> None:
     text.emit(text.table(("RUN", "SIZE", "AGE", "BRANCH"), rows, text.columns()))
 
 
-OWN_COMMITS = "that no other branch has"
-"""How the daemon names commits that are lost with a branch."""
-
 HEADINGS = ("RUN", "RECIPE", "STATUS", "AGE", "SIZE", "UNCOMMITTED", "BRANCH")
 UNITS = ("B", "KB", "MB", "GB", "TB")
 
@@ -179,5 +176,5 @@ def remove(run_id: str, force: bool, json: bool) -> int:
         commit = text.fold(told.get("commit"))
         back = f" While git keeps its commits, 'git branch {branch} {commit}' restores them."
         # What was not committed is in no commit: the branch may be where it began.
-        text.say(f"Lost: {text.fold(lost)}.{back if OWN_COMMITS in lost else ''}")
+        text.say(f"Lost: {text.fold(lost)}.{back if told.get('lost_commits') else ''}")
     return 0

@@ -375,13 +375,15 @@ class Merged(Result, frozen=True, kw_only=True):
 
 
 class Removed(Result, frozen=True, kw_only=True):
-    """A worktree that was removed; ``lost`` is what was, in words."""
+    """A worktree that was removed; ``lost`` is what was, in words. ``lost_commits``: commits that
+    no other branch has; ``None`` where git did not say how many."""
 
     directory: str
     branch: str
     commit: str | None
     branch_kept: bool
     lost: str | None
+    lost_commits: int | None
 
 
 # -- methods ---------------------------------------------------------------------------------

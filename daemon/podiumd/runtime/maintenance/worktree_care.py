@@ -118,7 +118,7 @@ class WorktreeCare:
             await self._hold(plan.directory, run_id)
             try:
                 await self._require_empty(plan)
-                lost = await self._lost(run_id, plan, force)
+                lost, lost_commits = await self._lost(run_id, plan, force)
                 commit = await GitCall(plan.repository).commit_of(f"refs/heads/{plan.branch}")
                 kept = await self._remove(run_id, Intended(what="remove", plan=plan, commit=commit))
             except (GitError, OSError) as error:
@@ -131,6 +131,7 @@ class WorktreeCare:
             commit=commit,
             branch_kept=kept,
             lost=lost,
+            lost_commits=lost_commits,
         )
 
     async def _remove(self, run_id: str, intended: Intended) -> bool:
@@ -235,9 +236,13 @@ class WorktreeCare:
             if inside and not await self._runs.let_end(actor.run_id):
                 raise Refused(f"'{plan.directory}' is in use by run {actor.run_id[:8]}.")
 
-    async def _lost(self, run_id: str, plan: Worktree, force: bool) -> str | None:
-        """Describe what is lost with the worktree. Raises ``Refused`` if that is work, without
-        ``force``."""
+    async def _lost(
+        self, run_id: str, plan: Worktree, force: bool
+    ) -> tuple[str | None, int | None]:
+        """Describe what is lost with the worktree, and count its commits, where git can.
+
+        Raises ``Refused`` if that is work, without ``force``.
+        """
         inside: Inside | None = None
         lost: str | None = f"git did not say within {LOOK_SECONDS:g} s what is in it"
         with trio.move_on_after(LOOK_SECONDS):
@@ -253,7 +258,7 @@ class WorktreeCare:
                 f"'podium worktree merge {run_id[:8]}' takes what is committed; "
                 f"'podium worktree remove {run_id[:8]} --force' throws all of it away."
             )
-        return lost
+        return lost, None if inside is None else inside.commits
 
     async def _stored(self) -> dict[str, Intended]:
         stored = await self._context.store.setting(_INTENDED)
