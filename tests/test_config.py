@@ -552,3 +552,13 @@ def test_all_of_them_again_and_again_leave_no_memory_behind(tmp_path: Path) -> N
 
     used = [play() for _ in range(5)]
     assert used[-1] - used[1] < 4 * 1024 * 1024
+
+
+@pytest.mark.parametrize("waits", [True, False], ids=["without a writer", "with one"])
+def test_a_pipe_is_refused_and_not_waited_for(tmp_path: Path, waits: bool) -> None:
+    os.mkfifo(tmp_path / "config.toml")
+    writer = None if waits else os.open(tmp_path / "config.toml", os.O_RDWR)
+    with pytest.raises(ConfigError, match="it is a pipe, and no regular file"):
+        read(tmp_path)
+    if writer is not None:
+        os.close(writer)

@@ -274,7 +274,7 @@ async def test_what_cannot_be_looked_into_is_kept(
         assert "no worktree of" in (await only(daemon))["problem"]
         assert where.exists()
         gone = await daemon.service.worktrees.remove(run_id, force=True)
-        assert "cannot be told" in (gone.lost or "") and gone.lost_commits is None
+        assert "cannot be read" in (gone.lost or "") and gone.lost_commits is None
 
 
 async def test_what_is_no_run_s_is_listed_and_left_alone(

@@ -9,6 +9,7 @@ import errno
 import functools
 import os
 import re
+import stat
 import tomllib
 from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
@@ -177,8 +178,11 @@ def _tables(config: Config) -> dict[KeyPath, Section]:
 def _read_text(places: Places) -> str | None:
     path = places.config
     try:
-        with path.open("rb") as file:
-            _believe(path, os.fstat(file.fileno()))
+        with open(path, "rb", opener=_without_waiting) as file:
+            found = os.fstat(file.fileno())
+            if stat.S_ISFIFO(found.st_mode):
+                raise ConfigError([f"{path}: it is a pipe, and no regular file"])
+            _believe(path, found)
             data = file.read(_LARGEST_FILE_BYTES + 1)
     except FileNotFoundError:
         if places.config_required:
@@ -194,6 +198,11 @@ def _read_text(places: Places) -> str | None:
     except UnicodeDecodeError as error:
         line = data[: error.start].count(b"\n") + 1
         raise ConfigError([f"{path}:{line}: not UTF-8 text"]) from None
+
+
+def _without_waiting(path: str, flags: int) -> int:
+    """Open also a pipe that no other program has open: a reload must not wait for one."""
+    return os.open(path, flags | os.O_NONBLOCK)
 
 
 def _believe(path: Path, found: os.stat_result) -> None:

@@ -125,6 +125,7 @@ class Agent:
         self._work: list[Callable[[], None]] = []
         self._child = 0
         self._held: list[bytes] | None = None
+        self._writing = threading.RLock()
 
     # -- a language ---------------------------------------------------------------------------
 
@@ -185,8 +186,9 @@ class Agent:
             return
         step = 7 if self.script["dribbles"] else 1 << 20
         left = memoryview(data)
-        while left:
-            left = left[os.write(1, left[:step]) :]
+        with self._writing:  # one line after the other: its threads speak at the same time
+            while left:
+                left = left[os.write(1, left[:step]) :]
 
     @contextmanager
     def together(self) -> Iterator[None]:
