@@ -198,3 +198,11 @@ def test_every_arrow_joins_nodes_that_exist(recipe: Recipe, format: Format) -> N
     assert len(set(ids)) == len(ids)
     assert {end for arrow in picture.arrows for end in (arrow.source, arrow.target)} <= set(ids)
     assert graph(recipe, format).count("\n") >= len(ids) + len(picture.arrows)
+
+
+def test_a_comment_of_mermaid_has_no_entities_and_begins_no_directive() -> None:
+    plain = graph(a_recipe(every_kind().steps, label="Implement & Review"), "mermaid")
+    hostile = graph(a_recipe(every_kind().steps, label=HOSTILE), "mermaid")
+
+    assert "%% Implement & Review" in plain.splitlines()[1]
+    assert "%%{" not in hostile and hostile.splitlines()[2].startswith("    start")

@@ -186,10 +186,12 @@ _FRAMES: Final[dict[Shape, tuple[str, str]]] = {
 }
 _MERMAID_HARMLESS: Final = re.compile(r"\A-|[^A-Za-z0-9 ,:?!()/_\-\u0080-\U0010ffff]")
 
+_NOT_IN_COMMENTS: Final = re.compile(r"[\"%{}\[\]|<>\x00-\x1f\x7f]")
+
 
 def mermaid(picture: Picture) -> str:
     """Render a flowchart: steps as boxes, gates as hexagons, exits coloured by their class."""
-    lines = ["flowchart TD", f"    %% {_mermaid_text(picture.title)}"]
+    lines = ["flowchart TD", f"    %% {_mermaid_comment(picture.title)}"]
     lines += [f"    {_mermaid_node(node)}" for node in picture.nodes]
     lines += [f"    {_mermaid_arrow(arrow)}" for arrow in picture.arrows]
     if picture.limits:
@@ -219,6 +221,15 @@ def _mermaid_arrow(arrow: Arrow) -> str:
     line = "-.->" if arrow.line == "quiet" else "-->"
     label = f'|"{_mermaid_text(arrow.label)}"|' if arrow.label else ""
     return f"{arrow.source} {line}{label} {arrow.target}"
+
+
+def _mermaid_comment(text: str) -> str:
+    """Return a text as it may stand in a comment, where an entity would be read as it is written.
+
+    A directive is found wherever ``%%{`` stands, in a comment too; brackets and quotes are left out
+    with it.
+    """
+    return " ".join(_NOT_IN_COMMENTS.sub(" ", text).split())
 
 
 def _mermaid_text(text: str) -> str:
