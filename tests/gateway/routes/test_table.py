@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from podiumd.agents.claude.kind import CLAUDE
 from podiumd.gateway.routes.table import STATUS, problem_of
 from podiumd.runtime.errors import (
     AgentUnavailable,
@@ -116,9 +117,14 @@ def test_a_refusal_of_the_daemon_is_a_problem_with_its_data(
             id="odd place",
         ),
         pytest.param(
-            AgentUnavailable("demo", "no such agent.", "Say so: --agent a or b."),
-            "Say so: 'agent' a or b.",
+            AgentUnavailable("demo", "no such agent.", "Say so: --agent a or --agent b."),
+            'Say so: "agent": "a" or "agent": "b".',
             id="agent",
+        ),
+        pytest.param(
+            AgentUnavailable("claude", "not there.", CLAUDE.remedy.format(agent="claude")),
+            CLAUDE.remedy.format(agent="claude").replace("'--agent native'", '"agent": "native"'),
+            id="quoted agent",
         ),
         pytest.param(
             AgentUnavailable(

@@ -46,13 +46,13 @@ STATUS: Final[dict[type[PodiumError], int]] = {
 }
 
 
-_OVER_HTTP: Final = {
-    ", or with --anyway if you mean that": "",
-    "--cwd DIR": "'working_directory'",
-    "--agent ": "'agent' ",
-    "--script FILE": "'podium run --script FILE'",
-}
-"""Advice for the command line, and what takes its place here."""
+_OVER_HTTP: Final = (
+    (re.compile(r", or with --anyway if you mean that"), ""),
+    (re.compile(r"--cwd DIR"), "'working_directory'"),
+    (re.compile(r"'--agent ([\w.-]*\w)'|--agent ([\w.-]*\w)"), r'"agent": "\1\2"'),
+    (re.compile(r"--script FILE"), "'podium run --script FILE'"),
+)
+"""Advice for the command line, whole with its quotes, and what takes its place here."""
 
 
 class Routes:
@@ -117,8 +117,8 @@ def problem_of(refusal: PodiumError) -> Problem:
 
 def _over_http(words: str) -> str:
     """Name fields of requests in place of flags of the command line."""
-    for flag, field in _OVER_HTTP.items():
-        words = words.replace(flag, field)
+    for flag, field in _OVER_HTTP:
+        words = flag.sub(field, words)
     return words
 
 

@@ -197,7 +197,7 @@ async def brought_script(
     players = [name for name, one in agents.items() if one.plays_scripts]
     if agent not in players:
         wrong = InvalidParameter("script", "a script is played by the scripted agent alone.")
-        wrong.data.fix = f"Say so: --agent {' or '.join(players)}."
+        wrong.data.fix = f"Say so: --agent {' or --agent '.join(players)}."
         raise wrong
     try:
         turns = await trio.to_thread.run_sync(script_turns, Path(file))
