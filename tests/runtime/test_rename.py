@@ -14,6 +14,21 @@ from podiumd.runtime.fact_reader import Loaded, load
 from podiumd.store.facts import Store
 from tests.runtime.harness import Daemon, Machine, running
 
+TWO_SESSIONS = """
+format = 1
+id = "two"
+initial = "work"
+[steps.work]
+prompt = "Do the work."
+[steps.work.on]
+complete = { to = "look" }
+[steps.look]
+prompt = "Look at it."
+session = "fresh"
+[steps.look.on]
+complete = { exit = "turn-complete" }
+"""
+
 
 async def names(daemon: Daemon, run_id: str, session_id: str) -> set[str]:
     """What the run is called by itself, among the others, in its end, and its session."""
@@ -40,6 +55,18 @@ async def test_a_title_is_shown_wherever_the_run_is_and_a_restart_keeps_it(
         assert (await daemon.service.rename(run_id[:8], "")).name == without
         assert (await daemon.service.whole_run(run_id)).name == without
         assert (await daemon.types(run_id))[-2:] == ["run.ended", "run.renamed"]
+
+
+async def test_all_sessions_of_a_run_are_called_by_its_title(machine: Machine) -> None:
+    recipe = machine.recipe(TWO_SESSIONS, "two")
+    async with running(machine) as daemon:
+        run_id, first = await daemon.begun(recipe)
+        first.complete()
+        second = await daemon.turn()
+        await daemon.service.rename(run_id, "Second try")
+        sessions = await daemon.context.names.of(daemon.context.store)
+        ids = [turn.request.session_id for turn in (first, second)]
+        assert ids[0] != ids[1] and [sessions[one].name for one in ids] == ["Second try"] * 2
 
 
 async def over(machine: Machine, daemon: Daemon) -> str:
