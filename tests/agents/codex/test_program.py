@@ -9,7 +9,7 @@ import pytest
 
 from podiumd.agents.codex.driver import CodexDriver
 from podiumd.agents.codex.files import find_rollout, look_up, size_of
-from podiumd.agents.codex.version import Versions
+from podiumd.agents.codex.version import TRIED, Versions, untried
 from podiumd.doctor import agents
 from podiumd.drivers.spool import watch_spools
 from podiumd.formats.codex import drift
@@ -27,7 +27,7 @@ def speaking(home: Path, definitions: dict[str, object]) -> Path:
     lines = (
         'if [ "$1" = --version ]; then echo codex-cli 9.9.9; exit; fi',
         f"echo asked >> {home}/asked",
-        f'for last; do :; done; cp {schema} "$last/codex_app_server_protocol.schemas.json"',
+        f'for last; do :; done; /bin/cp {schema} "$last/codex_app_server_protocol.schemas.json"',
     )
     return program(home, "codex", "\n".join(lines))
 
@@ -46,7 +46,7 @@ async def test_a_newer_version_is_asked_once_for_its_protocol(tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("gone", "words"),
     [
-        (("UserInput",), "it lacks UserInput"),
+        (("UserInput",), "missing or narrower there: UserInput"),
         (("ClientInfo", "Turn", "UserInput", "ThreadItem"), " and 1 more"),
     ],
 )
@@ -54,6 +54,40 @@ def test_what_a_version_lacks_is_named(tmp_path: Path, gone: tuple[str, ...], wo
     place = speaking(tmp_path, {name: one for name, one in ALL.items() if name not in gone})
     fault = Versions().fault(str(place), {"PATH": "/usr/bin:/bin"})
     assert fault is not None and fault.endswith(words), fault
+
+
+def test_a_definition_that_takes_less_is_named_too(tmp_path: Path) -> None:
+    narrower = {**ALL, "ApprovalsReviewer": {"type": "string", "enum": ["auto_review"]}}
+    fault = Versions().fault(str(speaking(tmp_path, narrower)), {"PATH": "/usr/bin:/bin"})
+    assert fault is not None and fault.endswith("missing or narrower there: ApprovalsReviewer")
+
+
+@pytest.mark.parametrize(
+    ("said", "mark"),
+    [
+        (f"codex-cli {TRIED}", ""),
+        ("codex-cli 0.170.0-alpha.2", "untried 0.170.0-alpha.2"),
+        ("codex-cli 0.16.0", "untried 0.16.0"),
+        ("no version told", ""),
+    ],
+)
+def test_a_version_that_was_not_tried_is_marked(said: str, mark: str) -> None:
+    assert untried(said) == mark
+
+
+def test_the_doctor_marks_a_version_that_was_not_tried_or_names_what_it_lacks(
+    tmp_path: Path,
+) -> None:
+    place = speaking(tmp_path, ALL)
+    found = only(agents.agent(subject(tmp_path), "codex"))
+    assert (found.state, found.message) == (
+        "ok",
+        f"codex-cli 9.9.9 (untried 9.9.9) at {place}",
+    )
+    speaking(tmp_path, {name: one for name, one in ALL.items() if name != "Turn"})
+    found = only(agents.agent(subject(tmp_path), "codex"))
+    assert found.state == "broken" and found.message.endswith("missing or narrower there: Turn")
+    assert "install another version" in found.fix
 
 
 def test_a_program_that_writes_no_schema_is_left_to_its_turns(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 
 from podiumd.agents.codex.kind import home_of
+from podiumd.agents.codex.version import Versions, untried
 from podiumd.agents.examination import Examined, Provider, answer, ask
 from podiumd.observe.checks import Check, broken, ok, warn
 
@@ -30,6 +31,12 @@ def examine(asked: Examined) -> Check:
     if fault:
         fix = "run it yourself to see why, or install it anew"
         return broken(asked.check, f"{program} {fault}", fix)
+    if mark := untried(said):
+        lacks = Versions().fault(program, theirs)
+        if lacks is not None:
+            fix = f"install another version, or set {setting} to the path of one"
+            return broken(asked.check, lacks, fix)
+        said = f"{said} ({mark})"
     if not home_of(theirs).is_dir():  # asking would make it
         return ok(asked.check, f"{said} at {program}")
     status, words, _ = answer(program, ["login", "status"], theirs)

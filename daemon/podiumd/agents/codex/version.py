@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import tempfile
 from collections.abc import Mapping
@@ -17,9 +18,19 @@ from podiumd.formats.codex import drift
 TRIED: Final = "0.169.0"
 """The version whose schema lies beside the comparison."""
 
+_VERSION: Final = re.compile(r"\d+\.\d+\S*")
+
 SCHEMA_SECONDS: Final = 10.0
 _WRITTEN: Final = "codex_app_server_protocol.schemas.json"
 _MOST_NAMED: Final = 3
+
+
+def untried(said: str) -> str:
+    """Mark another version than the tried one, of what ``codex --version`` says; else empty."""
+    found = _VERSION.search(said)
+    if found is None or found[0] == TRIED:
+        return ""
+    return f"untried {found[0]}"
 
 
 class Versions:
@@ -52,7 +63,10 @@ def _fault(program: str, environment: Mapping[str, str]) -> str | None:
         return None
     more = f" and {len(missing) - _MOST_NAMED} more" if len(missing) > _MOST_NAMED else ""
     names = ", ".join(missing[:_MOST_NAMED])
-    return f"{program} speaks another protocol than Codex {TRIED}: it lacks {names}{more}"
+    return (
+        f"{program} speaks another protocol than Codex {TRIED}: "
+        f"missing or narrower there: {names}{more}"
+    )
 
 
 @cache
