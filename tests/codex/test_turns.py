@@ -332,10 +332,10 @@ async def test_a_commit_needs_both_directories_of_git_in_a_worktree_too(
     for where in (rig.work, rig.root / "tree"):
         server.load({"turns": [run(line), {"text": "ok"}]})
         places: dict[str, Any] = {"working_directory": str(where), "allow": ALL}
-        await play(codex, rig.request(**places))
+        await play(codex, rig.request(**places, commits=True))
         assert "Read-only file system" in server.requests[-1].result
         server.load({"turns": [run(line), {"text": "ok"}]})
-        await play(codex, rig.request(**places, commits=True))
+        await play(codex, rig.request(**places, writes_git=True))
         assert server.requests[-1].result.endswith("MADE\n")
 
 

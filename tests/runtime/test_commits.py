@@ -105,6 +105,27 @@ def test_a_project_in_the_home_is_no_unusual_place(tmp_path: Path) -> None:
     check_place(a_recipe({"look": a_step(on={})}), "/", None, anyway=False)
 
 
+# What its agent may write.
+
+
+async def test_only_a_step_that_commits_may_write_the_directories_of_git(
+    machine: Machine, repository: Path
+) -> None:
+    steps = {"commits = true": True, "": False}
+    for number, (step, writes) in enumerate(steps.items()):
+        recipe = machine.one_step(f"plain-{number}", step=step)
+        async with running(machine) as daemon:
+            run_id, turn = await daemon.begun(recipe, working_directory=str(repository))
+            assert (turn.request.commits, turn.request.writes_git) == (writes, writes)
+            turn.complete("complete")
+            await daemon.ended(run_id)
+    async with running(machine) as daemon:
+        await daemon.prompt(working_directory=str(repository))
+        turn = await daemon.turn()
+        assert turn.request.commits, "the native agent's own commit, which Podium makes"
+        assert not turn.request.writes_git
+
+
 # When it is believed.
 
 

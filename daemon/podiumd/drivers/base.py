@@ -81,7 +81,9 @@ class TurnRequest(msgspec.Struct, frozen=True, kw_only=True):
     that goes on inside the daemon: how far it has come, and its record. ``first``: no turn of the
     run was begun before. ``commits``: an agent that makes commits itself may commit what this turn
     has changed, and with ``foreign`` what earlier turns of its run have left: all but those paths,
-    from the tree's top, which were uncommitted or ignored when the run began. ``served`` are the
+    from the tree's top, which were uncommitted or ignored when the run began. ``writes_git``: its
+    step is to commit, so an agent whose commands may not write git's directories is to let them in
+    this turn. ``served`` are the
     tools that Podium serves in this turn (``changing``: other turns of the session are served
     others), and ``hooks`` where it wants to be asked; with a ``tools_server`` the agent is to reach
     these tools by that, not through the driver. ``system_prompt`` is added to the agent's own
@@ -117,6 +119,7 @@ class TurnRequest(msgspec.Struct, frozen=True, kw_only=True):
     script_file: str = ""
     journal: TurnJournal | None = None
     commits: bool = False
+    writes_git: bool = False
     foreign: tuple[str, ...] | None = None
     served: tuple[ToolSpec, ...] = ()
     changing: bool = False

@@ -133,7 +133,7 @@ class CodexDriver(SpooledDriver[CodexDialect]):
 def _script_of(request: TurnRequest, settings: CodexSettings) -> Script:
     thread = request.agent_session_id if request.session_mode == "resume" else None
     since = size_of(find_rollout(thread or "", request.environment))
-    roots = _roots_of_git(request.working_directory) if request.commits else ()
+    roots = _roots_of_git(request.working_directory) if request.writes_git else ()
     return make_script(request, effort=settings.effort, roots=roots, since=since)
 
 

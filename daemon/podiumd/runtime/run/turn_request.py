@@ -74,7 +74,8 @@ def turn_request(actor: RunActor, agent: Agent, active: ActiveTurn) -> base.Turn
         system_prompt=_system_text(state, intent, agent),
         idle_timeout_seconds=agent.idle_timeout_seconds,
         journal=RunTurnJournal(actor, intent.turn_id),
-        commits=state.recipe is None or (state.current is not None and state.current.commits),
+        commits=state.recipe is None or _is_to_commit(state),
+        writes_git=_is_to_commit(state),
         foreign=_foreign(state),
         served=served,
         changing=state.recipe is not None and recipe_tools.changes(state.recipe),
@@ -84,6 +85,10 @@ def turn_request(actor: RunActor, agent: Agent, active: ActiveTurn) -> base.Turn
         script=None if script is None else {"turns": script.turns},
         script_file="" if script is None else script.file,
     )
+
+
+def _is_to_commit(state: RunState) -> bool:
+    return state.current is not None and state.current.commits
 
 
 def _session_mode(
