@@ -254,6 +254,9 @@ async def test_a_used_up_account_says_when_it_may_go_on(
     turn, _ = await play(codex, rig.request())
     assert (turn.report.kind, turn.report.resets_at) == ("usage_limit", "2026-11-28T21:06:40.000Z")
     assert "usage limit" in turn.report.detail
+    server.load({"default": {"error": error}})
+    turn, _ = await play(codex, rig.request())
+    assert (turn.report.kind, turn.report.resets_at) == ("usage_limit", None)
 
 
 async def test_a_thread_that_is_open_elsewhere_is_locked_and_nothing_is_prompted(

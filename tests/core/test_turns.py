@@ -254,7 +254,6 @@ def test_each_visit_has_all_its_retries() -> None:
         ("api_error", {"detail": "529 overloaded"}, "529 overloaded"),
         ("failed", {"detail": "exit status 3"}, "exit status 3"),
         ("timeout", {"detail": "silent for 600 s"}, "silent for 600 s"),
-        ("usage_limit", {"detail": "until nobody knows when"}, "until nobody knows when"),
         ("budget", {}, "budget"),
     ],
 )
@@ -300,6 +299,30 @@ def test_a_reset_that_was_announced_too_early_is_waited_for_longer_each_time() -
         *(60, 120, 240, 480, 960, 1920),
         *(3600, 3600),
     ]
+
+
+def test_a_limit_that_ends_nobody_knows_when_is_tried_after_15_minutes_and_then_twice_as_long() -> (
+    None
+):
+    play = Play(review_loop()).begin()
+    waits = []
+    for _ in range(7):
+        play.over("usage_limit", detail="Used up")
+        until = datetime.fromisoformat(play.state.parked_until or "")
+        waits.append((until - datetime.fromisoformat(play.at)).total_seconds() / 60)
+        words = f"Used up (it is not known until when: tried again in {waits[-1]:g} minutes)"
+        assert play.last(f.RunParked).detail == words
+        play.do(c.ReportLimitReset)
+        play.begin()
+
+    assert waits == [15, 30, 60, 120, 240, 240, 240]
+    play.over("usage_limit")
+    assert play.last(f.RunParked).detail.startswith("it is not known until when")
+    play.do(c.ReportLimitReset)
+    play.begin()
+    play.say("complete")
+    play.begin().over("usage_limit")
+    assert "in 15 minutes" in play.last(f.RunParked).detail
 
 
 def test_a_turn_that_worked_makes_the_next_limit_the_first_again() -> None:

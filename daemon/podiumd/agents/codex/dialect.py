@@ -228,7 +228,7 @@ class CodexDialect:
     def _completed(self, found: wire.TurnNotification) -> list[TurnEvent]:
         if found.thread_id != self._thread or found.turn.id != self._turn:
             return []
-        self.ends.turn, self.ends.ended_ms = found.turn, self._said_at
+        self.ends.turn = found.turn
         taken = [uuid for uuid, state in self._steers.items() if state == "started"]
         return [PromptState(uuid, "completed") for uuid in (self.script.uuid, *taken)]
 

@@ -16,8 +16,7 @@ class Ends:
 
     def __init__(self) -> None:
         self.turn: Turn | None = None
-        """The turn as it ended, at ``ended_ms`` (since 1970)."""
-        self.ended_ms = 0
+        """The turn as it ended."""
         self.texts: list[str] = []
         self.limits = RateLimitSnapshot()
         self.refused: End | None = None
@@ -78,7 +77,7 @@ class Ends:
         if self.refused is not None:
             return self.refused
         if self.turn is not None:
-            return end_of(self.turn, self.limits, self.ended_ms)
+            return end_of(self.turn, self.limits)
         status = ending.exit_status
         how = "" if status is None else f" with status {status}"
         said = f": {ending.detail}" if ending.detail else ""

@@ -12,9 +12,6 @@ from podiumd.formats.codex.wire import RateLimitSnapshot, RateLimitWindow, Turn,
 
 LAST_SECOND: Final = 253_402_300_799  # of the year 9999, the last that RFC 3339 can write
 
-UNTOLD_SECONDS: Final = 900
-"""Seconds until a used-up account is tried again where nothing tells when its limit ends."""
-
 _STATUS: Final = {
     "internalServerError": 500,
     "rateLimitExceeded": 429,
@@ -28,7 +25,7 @@ _OWN: Final = frozenset({"contextWindowExceeded", "modelNotFound", "badRequest",
 
 
 class End(msgspec.Struct, frozen=True):
-    """An end: ``status`` is the provider's answer, ``resets_at`` when a limit ends."""
+    """An end: ``status`` is the provider's answer, ``resets_at`` when a limit ends, if told."""
 
     kind: EndKind
     detail: str = ""
@@ -36,28 +33,21 @@ class End(msgspec.Struct, frozen=True):
     resets_at: str | None = None
 
 
-def end_of(turn: Turn, limits: RateLimitSnapshot, now_ms: int) -> End:
-    """Judge a turn that has ended, at ``now_ms`` (since 1970), with the limits as last told."""
+def end_of(turn: Turn, limits: RateLimitSnapshot) -> End:
+    """Judge a turn that has ended, with the limits as last told."""
     if turn.status == "completed":
         return End("done")
     if turn.status == "interrupted":
         return End("interrupted", "the turn was stopped")
     error = turn.error or TurnError(message="Codex failed without a word")
-    return _failed(error, limits, now_ms)
+    return _failed(error, limits)
 
 
-def _failed(error: TurnError, limits: RateLimitSnapshot, now_ms: int) -> End:
+def _failed(error: TurnError, limits: RateLimitSnapshot) -> End:
     word, status = _cause(error.codex_error_info)
     words = error.message.rstrip(".") or f"Codex failed: {word}"
     if word == "usageLimitExceeded":
-        resets_at = _resets_at(limits)
-        if resets_at is None:
-            minutes = UNTOLD_SECONDS // 60
-            words = (
-                f"{words} (Codex does not tell until when: it is tried again in {minutes} minutes)"
-            )
-            resets_at = _stamp(now_ms // 1000 + UNTOLD_SECONDS)
-        return End("usage_limit", words, 429, resets_at)
+        return End("usage_limit", words, 429, _resets_at(limits))
     if word in _OWN or (status is not None and status in (400, 404)):
         return End("failed", words, status)
     return End("api_error", words, status)
@@ -80,10 +70,6 @@ def _resets_at(limits: RateLimitSnapshot) -> str | None:
     seconds = max((one.resets_at or 0 for one in used), default=0)
     if not 0 < seconds <= LAST_SECOND:
         return None
-    return _stamp(seconds)
-
-
-def _stamp(seconds: int) -> str:
     return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%S.000Z")
 
 

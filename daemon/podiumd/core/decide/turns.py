@@ -27,6 +27,11 @@ MAX_BREAKS = 2
 PARK_SECONDS = 60.0
 LONGEST_PARK_SECONDS = 3600.0
 
+UNTOLD_PARK_SECONDS = 900.0
+"""How long a run waits for a usage limit of which nothing tells when it ends: twice as long each
+time in a row, at most ``LONGEST_UNTOLD_PARK_SECONDS``."""
+LONGEST_UNTOLD_PARK_SECONDS = 4 * 3600.0
+
 TEXT_LIMIT = 256 * 1024
 """Characters of a turn's words kept in facts; the whole stays in the agent's transcript."""
 
@@ -216,14 +221,25 @@ def _judge(d: Decision, intent: f.TurnIntended, command: c.ReportTurnEnd, *, set
         decision.hold(d)
     elif report.kind == "done":
         _done(d, intent, report)
-    elif report.kind == "usage_limit" and report.resets_at is not None:
-        d.emit(f.RunParked(until=_park_until(d, report.resets_at), detail=report.detail))
+    elif report.kind == "usage_limit":
+        d.emit(_parked(d, report))
     elif report.kind in CUT_OFF:
         _broken_off(d, intent, command)
     elif report.kind == "stopped":
         _stopped(d, report)
     elif not _out_of_means(d, report):
         d.end(classify("error"), detail=report.detail or report.kind)
+
+
+def _parked(d: Decision, report: TurnReport) -> f.RunParked:
+    """Park the run until its agent's limit ends, as far as that is known."""
+    if report.resets_at is not None:
+        return f.RunParked(until=_park_until(d, report.resets_at), detail=report.detail)
+    pause = min(UNTOLD_PARK_SECONDS * 2 ** min(d.state.parks, 8), LONGEST_UNTOLD_PARK_SECONDS)
+    until = datetime.fromisoformat(d.at) + timedelta(seconds=pause)
+    why = f"it is not known until when: tried again in {pause / 60:g} minutes"
+    words = f"{report.detail} ({why})" if report.detail else why
+    return f.RunParked(until=wire_time(until), detail=words)
 
 
 def _park_until(d: Decision, resets_at: str) -> str:
