@@ -23,19 +23,21 @@ WARNINGS = {"idle-limit", "no-success-exit", "unused-param", "ungated-irreversib
 _MARK = re.compile(r"# <- (?P<code>[a-z-]+): (?P<words>.*?)(?=\s*# <- |$)")
 
 
-#: ``claude`` can do all, ``plain`` nothing but answer.
+#: ``claude`` can do all, ``plain`` nothing but answer, ``reader`` be kept from writing.
 AGENTS = {
     "claude": Capabilities(
         approvals=True,
         resume=True,
         fork=True,
         read_only_tools=True,
+        tool_lists=True,
         hooks=True,
         permission_modes=("default", "plan"),
         own_tools="dialect",
         usage="cost",
     ),
     "plain": Capabilities(),
+    "reader": Capabilities(resume=True, read_only_tools=True),
 }
 
 

@@ -186,9 +186,10 @@ def provide(machine: Machine, path: Path) -> list[str]:
     for file in (path, path.with_suffix(".md")):
         if file.exists():
             shutil.copy(file, machine.recipes)
-    machine.drivers["plain"] = plain = FakeDriver()
-    for name, driver in (("claude", machine.agent), ("plain", plain)):
-        driver.capabilities = AGENTS[name]
+    for name, can in AGENTS.items():
+        driver = machine.agent if name == "claude" else FakeDriver()
+        driver.capabilities = can
+        machine.drivers[name] = driver
     named = re.search(r'^id = "([a-z-]+)"', path.read_text(), re.MULTILINE)
     return [*([named[1]] if named else []), path.stem]
 

@@ -4,15 +4,22 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from podiumd.agents.acp.driver import AcpDriver
+from podiumd.agents.acp.kind import AcpSettings
 from podiumd.agents.codex.driver import CodexDriver
 from podiumd.agents.codex.files import find_rollout, look_up, size_of
 from podiumd.agents.codex.version import TRIED, Versions, untried
+from podiumd.core.analysis.check_agents import check_agents
+from podiumd.core.findings import Notes
+from podiumd.core.toml_lines import TomlLines
 from podiumd.doctor import agents
 from podiumd.drivers.spool import watch_spools
 from podiumd.formats.codex import drift
+from tests.core.builders import a_recipe, a_step
 from tests.doctor.patient import only, program, subject
 from tests.drivers.rig import Rig, play
 
@@ -107,6 +114,20 @@ async def test_a_program_that_gives_up_at_once_is_told_in_its_words(tmp_path: Pa
         assert "status 2" in turn.report.detail and "no such option" in turn.report.detail
         settled = await CodexDriver(watch).inspect(rig.pending(rig.request(), None))
     assert settled.state == "absent" and settled.report is None
+
+
+@pytest.mark.parametrize("tools", ["none", ("Read",)])
+async def test_a_recipe_with_a_list_of_tools_is_refused_for_who_knows_no_lists(tools: Any) -> None:
+    recipe = a_recipe({"work": a_step(tools=tools)})
+    async with watch_spools() as watch:
+        settings = AcpSettings(read_only_mode="plan", resume="resume")
+        acp = AcpDriver(watch, agent="kimi", settings=lambda: settings)
+        for driver in (CodexDriver(watch), acp):
+            notes = Notes("it.toml", TomlLines(""))
+            check_agents(recipe, notes, {"it": driver.capabilities}, "it")
+            (found,) = notes.findings
+            assert found.code == "agent-capability"
+            assert found.message.startswith("agent 'it' cannot be limited to some of its tools")
 
 
 async def test_a_prompt_that_is_too_long_is_refused_before_anything_starts(tmp_path: Path) -> None:

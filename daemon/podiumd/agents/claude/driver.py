@@ -36,6 +36,7 @@ CAPABILITIES: Final = Capabilities(
     resume=True,
     fork=True,
     read_only_tools=True,
+    tool_lists=True,
     survives_daemon=True,
     hooks=True,
     system_text=True,

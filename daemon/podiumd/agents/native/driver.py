@@ -108,6 +108,7 @@ class NativeDriver:
         resume=True,
         fork=True,
         read_only_tools=True,
+        tool_lists=True,
         hooks=True,
         system_text=True,
         compacts=True,

@@ -61,6 +61,7 @@ class ScriptedDriver:
         resume=True,
         fork=True,
         read_only_tools=True,
+        tool_lists=True,
         survives_daemon=False,
         hooks=True,
         system_text=True,

@@ -36,7 +36,8 @@ class Capabilities(msgspec.Struct, frozen=True):
     starts.
 
     ``permission_modes`` are the agent's own words for how much it may do unasked. ``hooks``: it
-    asks before each tool and reports after it; ``system_text``: its system text may be another in
+    asks before each tool and reports after it; ``tool_lists``: a step may say by names which tools
+    there are, or that there are none; ``system_text``: its system text may be another in
     each turn; ``compacts``: it sums up what no longer fits by itself, and need not be asked to;
     ``names_sessions``: it gives its sessions ids of its own.
     """
@@ -48,6 +49,7 @@ class Capabilities(msgspec.Struct, frozen=True):
     resume: bool = False
     fork: bool = False
     read_only_tools: bool = False
+    tool_lists: bool = False
     survives_daemon: bool = False
     hooks: bool = False
     system_text: bool = False
@@ -88,8 +90,11 @@ def _lacks(step: Step, can: Capabilities, *, limits_cost: bool) -> Iterator[tupl
         yield "session", 'cannot copy a conversation: write session = "fresh"'
     if step.session == "same" and not can.resume:
         yield "session", 'cannot go on with a conversation: write session = "fresh"'
-    if step.tools != "all" and not can.read_only_tools:
-        yield "tools", "cannot be limited in its tools: remove 'tools'"
+    if step.tools == "read-only" and not can.read_only_tools:
+        yield "tools", "cannot be limited to tools that only read: remove 'tools'"
+    if step.tools not in ("all", "read-only") and not can.tool_lists:
+        instead = 'write tools = "read-only"' if can.read_only_tools else "remove 'tools'"
+        yield "tools", f"cannot be limited to some of its tools: {instead}"
     if step.kind == "talk" and not step.final and can.own_tools == "none":
         yield "talk", "takes no tools from Podium, and only those lead on from a conversation"
     if any(hook.event != "turn-end" for hook in step.hooks) and not can.hooks:
