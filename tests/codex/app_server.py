@@ -43,7 +43,7 @@ class Home:
         self.codex = self.path / ".codex"
         self.project = root / "project"
         for one in (self.codex, self.path / "tmp", self.project):
-            one.mkdir(parents=True)
+            one.mkdir(parents=True, exist_ok=True)
         (self.codex / "config.toml").write_text(CONFIG.format(url=server.url))
 
     @property

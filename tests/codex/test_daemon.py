@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 import trio
 
+from tests.codex.app_server import Home, app_server
 from tests.codex.machine import CodexMachine
 from tests.codex.rig import run
 from tests.e2e.daemon import PodiumDaemon, gone
@@ -112,6 +113,37 @@ async def test_podiums_own_tools_are_called_by_mcp_and_asked_of_nobody(
         done = await feed.end()
     assert done["exit"]["reason"] == "turn-complete" and done["questions"] == []
     assert "mcp__podium.report_outcome" in server.requests[0].tools
+
+
+async def test_a_thread_that_is_open_elsewhere_is_busy_and_may_be_forked(
+    podium: PodiumDaemon,
+    repo: GitRepo,
+    server: ModelServer,
+    machine: CodexMachine,
+    codex_binary: Path,
+    tmp_path: Path,
+) -> None:
+    server.load({"default": {"text": "Here."}})
+    went = await podium.rpc(
+        "sessions.prompt", text="hi", working_directory=str(repo.path), wait=True, **CODEX
+    )
+    (rollout,) = machine.codex.glob("sessions/*/*/*/*.jsonl")
+    session = went["session_id"]
+    async with app_server(Home(tmp_path, codex_binary, server)) as other:
+        opened = await other.call("thread/resume", threadId=rollout.stem[-36:])
+        assert opened["thread"]["id"] == rollout.stem[-36:]
+        refused = await podium.refused("sessions.prompt", text="go on", session_id=session)
+        holder = refused.data["holder"]
+        assert (refused.code, refused.data["session_id"]) == (-32001, session)
+        assert (holder["kind"], holder["pid"]) == ("foreign", other.process.pid)
+        said = await podium.cli("prompt", "go on", "--session", session, cwd=repo.path)
+        assert said.code == 5 and "Close it there, or fork the session" in said.err, said
+        assert len(server.requests) == 1
+        said = await podium.cli("prompt", "go on", "--session", session, "--fork", cwd=repo.path)
+        assert (said.code, said.out.strip()) == (0, "Here."), said
+    said = await podium.cli("prompt", "go on", "--session", session, cwd=repo.path)
+    assert (said.code, said.out.strip()) == (0, "Here."), said
+    assert machine.said(rollout.stem[-36:]) == ["hi", "go on"]
 
 
 @asynccontextmanager

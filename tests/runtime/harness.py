@@ -77,6 +77,7 @@ class Machine:
         self.max_queued = 256
         self.run_spool_megabytes = 4096
         self.config_directory: Path | None = None
+        self.writer_locks: Path | None = None
 
     @property
     def roots(self) -> list[Root]:
@@ -130,6 +131,7 @@ class Daemon:
                 environment=partial(environment, name),
                 turn_timeout_seconds=3600.0,
                 config_directory=machine.config_directory,
+                writer_locks=machine.writer_locks,
                 plays_scripts=name == "scripted",
             )
             for name, driver in machine.drivers.items()
@@ -203,9 +205,9 @@ class Daemon:
         await self.until(run_id, lambda s: s.turn is not None and s.turn.started is not None)
         return run_id, turn
 
-    async def waiting(self, gated: str) -> tuple[str, str]:
+    async def waiting(self, gated: str, **params: Any) -> tuple[str, str]:
         """Start a recipe that waits at its gate: the run's id, and its session's."""
-        run_id = await self.start(gated)
+        run_id = await self.start(gated, **params)
         await self.question(run_id)
         return run_id, self.actor(run_id).state.session_id
 

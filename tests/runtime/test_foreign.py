@@ -157,7 +157,7 @@ def test_the_start_is_counted_in_milliseconds_where_there_is_no_proc(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("podiumd.runtime.locks.foreign_sessions.sys.platform", "darwin")
-    assert foreign_sessions._started(Identity(1, 1_767_225_600_000)) == "2026-01-01T00:00:00Z"
+    assert foreign_sessions.started(Identity(1, 1_767_225_600_000)) == "2026-01-01T00:00:00Z"
 
 
 class Waiting:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import Any
 
 from msgspec.structs import replace
 
 from podiumd.agents.environment import agent_environment
 from podiumd.agents.halves import Host, SettingFault, check_settings, make_driver
-from podiumd.agents.kind import ConfiguredAgent, Where
+from podiumd.agents.kind import ConfiguredAgent, Folders, Where
 from podiumd.config.load import AGENTS, ConfigError, Loaded
 from podiumd.config.paths import Places
 from podiumd.config.reload import Settings
@@ -93,7 +92,8 @@ class Agents:
                 model=plan.model,
                 turn_timeout_seconds=plan.turn_timeout_seconds,
                 idle_timeout_seconds=plan.idle_timeout_seconds,
-                config_directory=self.config_directory(agent),
+                config_directory=self.folders(agent).config_directory,
+                writer_locks=self.folders(agent).writer_locks,
                 only_recipe=plan.only_recipe,
             )
 
@@ -110,7 +110,7 @@ class Agents:
         """List where agents keep their session files."""
         return roots_of(self._settings.config.agents, self._environ, self._places.state)
 
-    def config_directory(self, agent: ConfiguredAgent) -> Path | None:
-        """Return where an agent keeps records of its live sessions, with these settings."""
+    def folders(self, agent: ConfiguredAgent) -> Folders:
+        """Return where an agent keeps what is its own, with these settings."""
         environ = agent_environment(agent, self._environ, "")
-        return agent.folders(Where(environ, self._places.state)).config_directory
+        return agent.folders(Where(environ, self._places.state))

@@ -328,7 +328,7 @@ class Daemon:
             if "orchestration.enabled" in changed:
                 await service.configure(config.orchestration.enabled)
 
-        self._settings.on_change(apply, self._agents.config_directory, self._agents.check)
+        self._settings.on_change(apply, self._agents.folders, self._agents.check)
 
     def _surroundings(self, context: Context, voice: Voice) -> Surroundings:
         """Build what the gateway needs of this daemon."""

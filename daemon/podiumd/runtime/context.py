@@ -13,7 +13,10 @@ from podiumd.drivers.base import Driver
 from podiumd.runtime.bus import Bus
 from podiumd.runtime.clock import Clock
 from podiumd.runtime.locks.agent_limiter import AgentLimiter
+from podiumd.runtime.locks.foreign_sessions import all_foreign, foreign_holder, wait_idle
+from podiumd.runtime.locks.holder import Holder
 from podiumd.runtime.locks.leases import LeaseBook
+from podiumd.runtime.locks.writer_locks import all_writers, wait_unlocked, writer
 from podiumd.runtime.session_names import RunNames
 from podiumd.runtime.tool_access import ToolAccess
 from podiumd.store.facts import Store
@@ -31,7 +34,8 @@ class Agent(msgspec.Struct, frozen=True, kw_only=True):
     """An agent that turns can be given to.
 
     ``environment`` makes a child's whole environment from the marker that it is to carry.
-    ``config_directory`` holds the agent's own records of its live sessions, where it has any.
+    ``config_directory`` holds the agent's own records of its live sessions, ``writer_locks`` its
+    locks of them, where it has any.
     ``fix`` is what to do where it cannot be run. ``only_recipe``: it has lines for this recipe and
     no other. ``plays_scripts``: a run may bring the turns that it plays.
     """
@@ -44,9 +48,36 @@ class Agent(msgspec.Struct, frozen=True, kw_only=True):
     turn_timeout_seconds: float = 3600.0
     idle_timeout_seconds: float = 600.0
     config_directory: Path | None = None
+    writer_locks: Path | None = None
     fix: str = ""
     only_recipe: str | None = None
     plays_scripts: bool = False
+
+    def open_elsewhere(self, session_id: str, own_id: str) -> Holder | None:
+        """Find a process that Podium did not start and that has this session open.
+
+        ``own_id``: the agent's own id of the session. Blocks no longer than a few small files take.
+        """
+        if self.config_directory is not None:
+            return foreign_holder(session_id, self.config_directory, ())
+        return None if self.writer_locks is None else writer(own_id, self.writer_locks)
+
+    def all_open_elsewhere(self) -> list[Holder]:
+        """List every session that such a process has open, by the agent's own id."""
+        if self.config_directory is not None:
+            return all_foreign(self.config_directory)
+        return [] if self.writer_locks is None else all_writers(self.writer_locks)
+
+    async def left_alone(self, session_id: str, own_id: str) -> bool:
+        """Return once no such process works in a session; ``False`` if that cannot be waited for.
+
+        One that keeps others out as long as it has the session open is waited for until it ends.
+        """
+        if self.config_directory is not None:
+            await wait_idle(session_id, self.config_directory, ())
+        elif self.writer_locks is not None:
+            return await wait_unlocked(own_id, self.writer_locks)
+        return True
 
 
 class Context(msgspec.Struct, frozen=True, kw_only=True):

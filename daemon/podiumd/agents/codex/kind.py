@@ -53,7 +53,8 @@ def home_of(environment: dict[str, str]) -> Path:
 
 
 def _folders(settings: CodexSettings, where: Where) -> Folders:
-    return Folders(sessions=home_of(dict(where.environ)) / "sessions")
+    home = home_of(dict(where.environ))
+    return Folders(sessions=home / "sessions", writer_locks=home / "thread-writer-locks")
 
 
 CODEX: Final = Kind(

@@ -21,7 +21,6 @@ from podiumd.runtime.fact_reader import load
 from podiumd.runtime.idempotency import Token, words_uuid
 from podiumd.runtime.intake import conversation_input
 from podiumd.runtime.intake.start_run import hold_session, require_agent
-from podiumd.runtime.locks.foreign_sessions import foreign_holder, wait_idle
 from podiumd.runtime.locks.holder import busy
 from podiumd.runtime.locks.session_locks import SessionLocks
 from podiumd.runtime.recipes.resolve import brought_script, workplace
@@ -119,7 +118,9 @@ class Prompting:
                 return Sent(await self._steer(owner, request.text, token, patience))
             aside_of = await self._admit(owner, request, run_id, plan.session_id)
         else:
-            hold_session(self._context, self._session_locks, run_id, plan.session_id, "prompt")
+            own_id = await self._sessions.own_id(plan.session_id)
+            locks = self._session_locks
+            hold_session(self._context, locks, run_id, plan.session_id, "prompt", own_id)
         start = c.Start(
             at=self._context.clock.now(),
             mono=self._context.clock.mono(),
@@ -235,17 +236,16 @@ class Prompting:
         elsewhere = self._context.leases.peek(request.session_id)
         if elsewhere is not None:  # another daemon's agent is no foreign program to wait for
             raise busy(elsewhere, session_id=request.session_id)
+        own_id = await self._sessions.own_id(request.session_id)
         for agent in self._context.agents.values():
-            if agent.config_directory is None:
-                continue
-            holder = foreign_holder(request.session_id, agent.config_directory, ())
+            holder = agent.open_elsewhere(request.session_id, own_id)
             if holder is None:
                 continue
-            if not request.take_over:
-                raise busy(holder, session_id=request.session_id)
-            with trio.move_on_after(TAKE_OVER_SECONDS) as waiting:
-                await wait_idle(request.session_id, agent.config_directory, ())
-            if waiting.cancelled_caught:
+            alone = False
+            if request.take_over:
+                with trio.move_on_after(TAKE_OVER_SECONDS):
+                    alone = await agent.left_alone(request.session_id, own_id)
+            if not alone:
                 raise busy(holder, session_id=request.session_id)
             self._session_locks.tolerate_idle(run_id)
         return None

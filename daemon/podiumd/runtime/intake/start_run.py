@@ -26,7 +26,6 @@ from podiumd.runtime.errors import (
     Refused,
     unknown_agent,
 )
-from podiumd.runtime.locks.foreign_sessions import foreign_holder
 from podiumd.runtime.locks.holder import busy
 from podiumd.runtime.locks.session_locks import SessionLocks
 from podiumd.runtime.recipes.catalogue import Catalogue, Entry
@@ -123,7 +122,8 @@ class Starter:
         check_place(recipe, where, top, anyway=request.anyway or request.worktree)
         about = task_of(recipe.params, params) or entry.id
         worktree = await self._worktree(run_id, where, top, about) if request.worktree else None
-        self._hold(run_id, session_id, top or where, worktree)
+        own_id = await self._sessions.own_id(session_id)
+        self._hold(run_id, session_id, own_id, top or where, worktree)
         return c.Start(
             at=self._context.clock.now(),
             mono=self._context.clock.mono(),
@@ -186,13 +186,16 @@ class Starter:
             name = run_id
         return Worktree(repository=top, directory=str(places / name), branch=f"podium/{name}")
 
-    def _hold(self, run_id: str, session_id: str, tree: str, worktree: Worktree | None) -> None:
+    def _hold(
+        self, run_id: str, session_id: str, own_id: str, tree: str, worktree: Worktree | None
+    ) -> None:
         tree = worktree.directory if worktree is not None else tree
         holder = self._session_locks.acquire_tree(tree, run_id)
         if holder is not None:
             raise busy(holder, working_directory=tree)
         try:
-            hold_session(self._context, self._session_locks, run_id, session_id, "recipe")
+            locks = self._session_locks
+            hold_session(self._context, locks, run_id, session_id, "recipe", own_id)
         except BaseException:
             self._session_locks.release(run_id)
             raise
@@ -234,9 +237,14 @@ async def require_agent(context: Context, name: str) -> Agent:
 
 
 def hold_session(
-    context: Context, session_locks: SessionLocks, run_id: str, session_id: str, kind: str
+    context: Context,
+    session_locks: SessionLocks,
+    run_id: str,
+    session_id: str,
+    kind: str,
+    own_id: str,
 ) -> None:
-    """Take a session for a run that is about to start.
+    """Take a session for a run that is about to start. ``own_id``: its agent's own id of it.
 
     Raises:
         Busy: another holder has it, a terminal included.
@@ -246,7 +254,6 @@ def hold_session(
     if taken is not None:
         raise busy(taken, session_id=session_id)
     for agent in context.agents.values():
-        if agent.config_directory is not None:
-            holder = foreign_holder(session_id, agent.config_directory, ())
-            if holder is not None:
-                raise busy(holder, session_id=session_id)
+        holder = agent.open_elsewhere(session_id, own_id)
+        if holder is not None:
+            raise busy(holder, session_id=session_id)

@@ -194,14 +194,14 @@ def _holder(record: LiveSession, identity: Identity) -> Holder:
     return Holder(
         kind="foreign",
         pid=record.pid,
-        since=_started(identity),
+        since=started(identity),
         session_id=record.session_id,
         working_directory=record.cwd or None,
         status=status,
     )
 
 
-def _started(identity: Identity) -> str:
+def started(identity: Identity) -> str:
     """Return when the process started, in whole seconds: it is counted from the boot on Linux."""
     if sys.platform == "linux":
         age = time.clock_gettime(time.CLOCK_BOOTTIME) - identity.start / os.sysconf("SC_CLK_TCK")

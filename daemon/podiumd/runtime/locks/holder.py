@@ -49,6 +49,9 @@ class Holder(msgspec.Struct, frozen=True, kw_only=True):
         return LockHolder(kind=self.kind, id=self.id, pid=self.pid, since=self.since)
 
 
+CLOSE_OR_FORK = "Close it there, or fork the session."
+"""Advice where a program that Podium did not start has a session open."""
+
 UNKNOWN = Holder(kind="foreign")
 
 
@@ -84,4 +87,7 @@ def busy(
     held = working_directory if session_id is UNSET else session_id
     name = holder.id or (f"pid {holder.pid}" if holder.pid is not None else "unknown")
     words = f"{held} is held by {who} ({name})."
-    return Busy(words, public, session_id=session_id, working_directory=working_directory)
+    refused = Busy(words, public, session_id=session_id, working_directory=working_directory)
+    if holder.kind == "foreign" and holder.session_id is not None:
+        refused.data.fix = CLOSE_OR_FORK
+    return refused

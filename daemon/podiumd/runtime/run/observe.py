@@ -18,7 +18,6 @@ from podiumd.core.run.state import RunState
 from podiumd.formats.claude_transcript import foreign_user_rows
 from podiumd.runtime.agent_sessions import agent_session
 from podiumd.runtime.context import Agent
-from podiumd.runtime.locks.foreign_sessions import foreign_holder
 from podiumd.runtime.locks.holder import Holder
 from podiumd.runtime.locks.lockfile import LeaseError
 from podiumd.runtime.recipes.catalogue import shown
@@ -88,7 +87,8 @@ async def _seen(actor: RunActor, state: RunState) -> c.Proceed | None:
     if agent is None:
         return c.Proceed(**actor.stamp(), problem="its agent is not configured any more")
     session = state.session_id
-    holder = _take_session(actor, agent, session) or await acquire_tree(actor)
+    own_id = await _own_name(actor, agent, state, session) or session
+    holder = _take_session(actor, agent, session, own_id) or await acquire_tree(actor)
     if holder is not None and not state.begun and _is_ours(actor):
         actor.session_locks.wait_in_line(session, actor.run_id, actor.poke)
         return None
@@ -185,16 +185,15 @@ async def _mark(state: RunState) -> TreeMark | None:
     return None if found is None else TreeMark(head=found[0], digest=found[1])
 
 
-def _take_session(actor: RunActor, agent: Agent, session: str) -> Holder | None:
-    """Make sure that the run holds its step's session; else who does."""
+def _take_session(actor: RunActor, agent: Agent, session: str, own_id: str) -> Holder | None:
+    """Make sure that the run holds its step's session; else who does. ``own_id``: the agent's."""
     holder = actor.session_locks.acquire_session(session, actor.run_id, actor.state.start.kind)
     if holder is not None:
         return holder
     lease = actor.session_locks.lease(session)
     if lease is not None and not lease.held and not lease.reclaim():
         return lease.holder  # its last agent has not let go of it
-    if agent.config_directory is not None:
-        holder = foreign_holder(session, agent.config_directory, ())
+    holder = agent.open_elsewhere(session, own_id)
     if (
         holder is not None
         and holder.status == "idle"
@@ -254,17 +253,18 @@ def _locked(holder: Holder | None) -> str | None:
 
 async def _agent_session(actor: RunActor, agent: Agent, state: RunState) -> str | None:
     """Find the agent's own id of the session that the turn goes on with, or is to copy."""
-    if not agent.driver.capabilities.names_sessions:
-        return None
     for session in (state.session_id, state.fork_from):
-        if session is None:
-            continue
-        named = state.agent_sessions.get(session) or await agent_session(
-            actor.context.store, session
-        )
+        named = None if session is None else await _own_name(actor, agent, state, session)
         if named is not None:
             return named
     return None
+
+
+async def _own_name(actor: RunActor, agent: Agent, state: RunState, session: str) -> str | None:
+    """Find the agent's own id of a session, if it has named it."""
+    if not agent.driver.capabilities.names_sessions:
+        return None
+    return state.agent_sessions.get(session) or await agent_session(actor.context.store, session)
 
 
 def _transcript(actor: RunActor, agent: Agent, session: str) -> Path | None:

@@ -9,11 +9,13 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import AbstractContextManager, asynccontextmanager, contextmanager
 from datetime import UTC, datetime, timedelta
 
+from msgspec.structs import replace
+
 from podiumd.core.times import wire_time
 from podiumd.formats.session import NAMED_BY_A_PERSON, milliseconds
+from podiumd.runtime.agent_sessions import session_of
 from podiumd.runtime.context import Context
 from podiumd.runtime.errors import InvalidParameter, NotFound, Overloaded, Refused
-from podiumd.runtime.locks.foreign_sessions import all_foreign
 from podiumd.runtime.locks.holder import Holder
 from podiumd.runtime.run.registry import Runs
 from podiumd.runtime.session_names import Named
@@ -95,12 +97,7 @@ class SessionList:
             await self._transcripts.forget(session_id)
 
     async def _public(self, rows: list[Row]) -> list[Session]:
-        foreign = {
-            holder.session_id: holder
-            for agent in self._context.agents.values()
-            if agent.config_directory is not None
-            for holder in all_foreign(agent.config_directory)
-        }
+        foreign = {holder.session_id: holder for holder in await _elsewhere(self._context)}
         recipes = self._active_recipes()
         names = await self._context.names.of(self._context.store)
         counts = await self._transcripts.companion_counts([row.session_id for row in rows])
@@ -183,11 +180,20 @@ async def all_locks(context: Context) -> list[Lock]:
     """Build the result of ``sessions.locks``."""
     held = list(await context.leases.all_held())
     leased = {holder.session_id for holder in held if holder.session_id is not None}
-    for agent in context.agents.values():
-        if agent.config_directory is not None:
-            found = all_foreign(agent.config_directory)
-            held += [holder for holder in found if holder.session_id not in leased]
+    found = await _elsewhere(context)
+    held += [holder for holder in found if holder.session_id not in leased]
     return [_row(holder) for holder in held]
+
+
+async def _elsewhere(context: Context) -> list[Holder]:
+    """List the sessions that processes of others have open, by the ids that all know."""
+    found = list[Holder]()
+    for agent in context.agents.values():
+        names = agent.driver.capabilities.names_sessions
+        for holder in agent.all_open_elsewhere():
+            known = await session_of(context.store, holder.session_id or "") if names else None
+            found.append(holder if known is None else replace(holder, session_id=known))
+    return found
 
 
 def _row(holder: Holder) -> Lock:

@@ -6,7 +6,7 @@ import re
 
 import msgspec
 
-from podiumd.runtime.agent_sessions import session_of
+from podiumd.runtime.agent_sessions import agent_session, session_of
 from podiumd.runtime.context import Context
 from podiumd.runtime.errors import InvalidParameter, NotFound
 from podiumd.runtime.fact_reader import summary
@@ -59,6 +59,14 @@ class Sessions:
             words = f"More than one session's id begins with '{session_id}': {some}."
             raise InvalidParameter("session_id", words)
         return found.pop()
+
+    async def own_id(self, session_id: str) -> str:
+        """Return an agent's own id of a session: its name for it, else the id that all know."""
+        if any(one.driver.capabilities.names_sessions for one in self._context.agents.values()):
+            named = await agent_session(self._context.store, session_id)
+            if named is not None:
+                return named
+        return session_id
 
     async def find(self, session_id: str) -> Session:
         """Find the session of this id.
