@@ -26,3 +26,6 @@ MODES = {
 
 WITHOUT_SESSIONS = ("acp", "scripted")
 """Kinds that keep no transcript."""
+
+PLAYERS = ("scripted",)
+"""Kinds that play turns of a file, in whichever session."""

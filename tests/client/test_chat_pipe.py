@@ -225,6 +225,39 @@ def test_a_wrong_agent_or_directory_is_refused_at_once(
     assert chatty.prompts == []
 
 
+def test_a_conversation_with_another_agent_is_refused_at_once(daemon: FakeDaemon) -> None:
+    chatty = Chatty(daemon)
+    daemon.answers["sessions.get"] = row(agent="claude")
+
+    done = podium(daemon, "chat", "--session", SESSION_ID, "--agent", "native", stdin=b"hi\n")
+
+    assert (done.returncode, done.stdout, chatty.prompts) == (2, "", [])
+    short = SESSION_ID[:8]
+    assert done.stderr == (
+        f"podium: Session {short} is a conversation with claude, of which native knows nothing: "
+        f"'podium chat --session {short}' goes on with it, 'podium chat --agent native' begins "
+        "another.\n"
+    )
+
+
+@pytest.mark.parametrize("agent", ["work", "scripted"])
+def test_one_with_a_second_account_or_of_played_turns_is_not(
+    daemon: FakeDaemon, agent: str
+) -> None:
+    Chatty(daemon, turn("On."))
+    values = [("agents.claude.model", ""), ("agents.work.driver", "claude")]
+    listed = [*values, ("agents.scripted.script", "")]
+    daemon.answers["daemon.configuration"] = {
+        "values": [{"key": key, "value": value, "source": "file"} for key, value in listed]
+    }
+    daemon.answers["sessions.get"] = row(agent="claude")
+
+    done = podium(daemon, "chat", "--session", SESSION_ID, "--agent", agent, stdin=b"hi\n")
+
+    assert done.stdout == "On.\n", done.stderr
+    assert [one["agent"] for one in daemon.params_of("sessions.prompt")] == [agent]
+
+
 def test_a_script_that_leaves_at_a_question_leaves_it_open(daemon: FakeDaemon) -> None:
     Chatty(daemon, [*turn()[:1], stories.event(2, "question.opened", **stories.APPROVAL)])
 

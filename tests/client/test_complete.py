@@ -56,6 +56,7 @@ def offered(daemon: FakeDaemon, *words: str) -> list[str]:
         (["show", ""], [SESSION_ID, "6one0000"]),
         (["chat", "--agent", ""], ["native", "claude", "codex", "scripted"]),
         (["prompt", "hi", "--agent", "n"], ["native"]),
+        (["run", "fix-it", "--agent", "s"], ["scripted"]),
         (["chat", "--recipe", ""], ["fix-it"]),
         (["chat", "--al"], ["--allow-all"]),
         (["show", "5e"], [SESSION_ID]),

@@ -38,6 +38,9 @@ def printed() -> str:
     for name, table in tables.items():
         lines += ["", f"{name} = {_literal(table)}", f'"""{words[name]}"""']
     lines += ["", f"WITHOUT_SESSIONS = {_literal(without)}", '"""Kinds that keep no transcript."""']
+    players = tuple(kind.name for kind in kinds if kind.plays_scripts)
+    words_of_players = '"""Kinds that play turns of a file, in whichever session."""'
+    lines += ["", f"PLAYERS = {_literal(players)}", words_of_players]
     return "\n".join(lines) + "\n"
 
 

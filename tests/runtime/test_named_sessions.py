@@ -15,8 +15,9 @@ from msgspec.structs import replace
 from podiumd.core.run import facts as f
 from podiumd.drivers.base import SessionNamed, TurnStatus
 from podiumd.runtime.agent_sessions import agent_session, session_of
+from podiumd.runtime.errors import InvalidParameter
 from podiumd.tools.failpoints import VARIABLE
-from tests.runtime.fake_agent import FakeTurn, done
+from tests.runtime.fake_agent import FakeDriver, FakeTurn, done
 from tests.runtime.harness import Daemon, Machine, running
 
 KILLED: Final = """
@@ -166,3 +167,23 @@ async def test_a_copy_that_came_to_nothing_is_made_again_though_it_had_a_name(
     async with running(naming):
         again = (await naming.agent.next_turn()).request
         assert (again.session_mode, again.agent_session_id) == ("fork", "ses_1")
+
+
+async def test_a_session_goes_on_with_its_own_kind_of_agent_alone(machine: Machine) -> None:
+    other, second_account, player = FakeDriver(), FakeDriver(), FakeDriver()
+    other.name = "other"
+    machine.drivers |= {"other": other, "work": second_account, "scripted": player}
+    async with running(machine) as daemon:
+        went = await daemon.prompt("Hello")
+        (await daemon.turn()).end(done())
+        await daemon.ended(went["run_id"])
+        session = str(went["session_id"])
+        for fork in (False, True):
+            with pytest.raises(InvalidParameter) as refused:
+                await daemon.prompt(session_id=session, agent="other", fork=fork)
+            assert f"{session} is a conversation with claude, of which other" in str(refused.value)
+        assert other.turns == []
+        for agent, driver in (("work", second_account), ("scripted", player)):
+            went = await daemon.prompt(session_id=session, agent=agent)
+            (await driver.next_turn()).end(done())
+            await daemon.ended(went["run_id"])

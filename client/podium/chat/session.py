@@ -8,7 +8,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from podium import text
-from podium.agent_kinds import CHAT_AGENT, MODE_SETTINGS, MODES
+from podium.agent_kinds import CHAT_AGENT, MODE_SETTINGS, MODES, PLAYERS
 from podium.errors import NOT_FOUND, USAGE, Failure, Refusal
 from podium.render import messages as conversation
 from podium.render.words import holder_words, home_relative, recipe_words
@@ -84,6 +84,25 @@ class Session:
             self.id = _completed(connection, self.id, refusal)
         else:
             self.id = self.row["session_id"]
+            self._require_its_agent(self.row["agent"])
+
+    def _require_its_agent(self, own: str) -> None:
+        """Refuse an agent of another kind than the one that the session is a conversation with.
+
+        Raises ``Failure``.
+        """
+        if self.agent is None:
+            return
+        kinds = {self._kind_of(self.agent), self._kind_of(own)}
+        if len(kinds) == 1 or not kinds.isdisjoint(PLAYERS):
+            return
+        mine, theirs = text.fold(self.agent), text.fold(own)
+        raise Failure(
+            f"Session {text.short(self.id)} is a conversation with {theirs}, of which {mine} knows "
+            f"nothing: 'podium chat --session {text.short(self.id)}' goes on with it, 'podium chat "
+            f"--agent {mine}' begins another.",
+            USAGE,
+        )
 
     @property
     def agent_name(self) -> str:
@@ -104,7 +123,10 @@ class Session:
     @property
     def _kind(self) -> str:
         """Return the kind of the agent: its name, or the configuration's entry for it."""
-        return self._configured.get(f"agents.{self.agent_name}.driver", self.agent_name)
+        return self._kind_of(self.agent_name)
+
+    def _kind_of(self, agent: str) -> str:
+        return self._configured.get(f"agents.{agent}.driver", agent)
 
     @property
     def model_name(self) -> str:

@@ -220,12 +220,32 @@ class Prompting:
         known = await self._sessions.find(request.session_id)
         where = workplace(request.working_directory or known.working_directory)
         agent = request.agent or known.agent
+        if request.agent is not None:
+            await self._require_same_kind(request.agent, known.session_id)
         if request.fork:
             fork = str(uuid.uuid4())
             return _Plan(
                 session_id=fork, agent=agent, working_directory=where, fork_from=known.session_id
             )
         return _Plan(session_id=known.session_id, agent=agent, working_directory=where)
+
+    async def _require_same_kind(self, agent: str, session_id: str) -> None:
+        """Refuse a session that another kind of agent has kept: this one knows nothing of it.
+
+        Raises ``InvalidParameter``.
+        """
+        ours = self._context.agents.get(agent)
+        keepers = await self._sessions.keepers(session_id)
+        theirs = [one for name in keepers if (one := self._context.agents.get(name)) is not None]
+        players = any(one.plays_scripts for one in theirs)
+        if ours is None or ours.plays_scripts or players or not theirs:
+            return
+        if ours.driver.name not in {one.driver.name for one in theirs}:
+            raise InvalidParameter(
+                "agent",
+                f"Session {session_id} is a conversation with {' and '.join(keepers)}, of which "
+                f"{agent} knows nothing: leave the agent out, or begin a new session.",
+            )
 
     async def _owner(self, request: SendPrompt, run_id: str) -> RunActor | None:
         """Find our run that holds the session; a foreign holder is waited for, or refused."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 
 import msgspec
 
@@ -90,3 +91,15 @@ class Sessions:
         if holder is not None:
             raise busy(holder, session_id=session_id)
         raise NotFound("session", session_id)
+
+    async def keepers(self, session_id: str) -> list[str]:
+        """List the agents that a session is known to be a conversation with: of its last run, and
+        by its file. They are one, but where a run has several or two have their files together."""
+        found = []
+        rows = await self._context.store.runs_of_session(session_id, 1)
+        run = await summary(self._context.store, rows[0]) if rows else None
+        if run is not None:
+            found.append(run.agent)
+        with suppress(UnknownSession):
+            found.append((await self._transcripts.row(session_id)).agent)
+        return list(dict.fromkeys(found))
