@@ -69,6 +69,19 @@ async def test_subscribing_begins_now_and_filters_by_type(tmp_path: Path) -> Non
         assert message["method"] == "event" and message["params"]["pos"] == 3
 
 
+async def test_a_type_that_no_event_has_is_refused_and_those_that_there_are_named(
+    tmp_path: Path,
+) -> None:
+    async with served(tmp_path) as daemon, daemon.client() as client:
+        answer = await client.call("events.subscribe", types=["run.ended", "run.endedd"])
+        assert answer["error"]["code"] == -32602
+        assert answer["error"]["data"] == {"parameter": "types"}
+        words, _, listed = answer["error"]["message"].rstrip(".").partition("; there are: ")
+        assert words == "There is no event 'run.endedd'" and daemon.service.open_feeds == 0
+        assert await client.result("events.subscribe", types=listed.split(", ")) == {"pos": 0}
+        assert {"run.ended", "turn.output", "snapshot"} < set(listed.split(", "))
+
+
 async def test_a_feed_that_cannot_be_opened_is_an_error(tmp_path: Path) -> None:
     async with served(tmp_path) as daemon, daemon.client() as client:
         daemon.service.feed_failure = ValueError("planted secret")

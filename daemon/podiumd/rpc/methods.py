@@ -18,10 +18,11 @@ from podiumd.rpc.adapter import Method, bind
 from podiumd.rpc.context import RequestContext
 from podiumd.rpc.params import check_agent_text
 from podiumd.runtime.api import SendPrompt, StartRun
-from podiumd.runtime.errors import Refused
+from podiumd.runtime.errors import InvalidParameter, Refused
 from podiumd.wire import daemon, events, gateway, questions, recipes, runs, sessions
-from podiumd.wire.event import RUN_ENDED
+from podiumd.wire.event import RUN_ENDED, TYPES
 from podiumd.wire.fields import Done, JsonObject, Nothing
+from podiumd.wording import quoted
 
 _EVENTS_A_PAGE: Final = 5000
 _MESSAGES: Final = sessions.NEW_MESSAGES.name
@@ -74,6 +75,9 @@ async def _shutdown(context: Ctx, params: daemon.Shutdown) -> Done:
 
 async def _events_subscribe(context: Ctx, params: events.Subscribe) -> events.Subscribed:
     types = None if params.types is None else frozenset(params.types)
+    if unknown := sorted((types or frozenset()).difference(TYPES)):
+        words = f"There is no event {quoted(unknown[0])}; there are: {', '.join(TYPES)}."
+        raise InvalidParameter("types", words)
     feed = context.service.subscribe(types, params.after)
     return events.Subscribed(pos=(await context.open_feed(feed, events.EVENT.name)).start)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, get_args
 
 import msgspec
 from msgspec import UNSET
@@ -35,6 +35,8 @@ OUTPUT: Final = "turn.output"
 SNAPSHOT: Final = "snapshot"
 RUN_ENDED: Final = "run.ended"
 RUN_RENAMED: Final = "run.renamed"
+TYPES: Final = (*sorted(map(f.tag_of, get_args(f.AnyFact))), SNAPSHOT, OUTPUT)
+"""Every type of an event: that of each fact, then the transient ones."""
 
 Happened = f.AnyFact | TurnOutput | Snapshot
 """Content of an event: a fact, or what is transient."""

@@ -492,7 +492,12 @@ _decoder: msgspec.json.Decoder[AnyFact] = msgspec.json.Decoder(AnyFact)
 
 def type_of(fact: Fact) -> str:
     """Return the public name of a fact's kind."""
-    tag = fact.__struct_config__.tag
+    return tag_of(type(fact))
+
+
+def tag_of(kind: type[Fact]) -> str:
+    """Return the public name of a kind of facts."""
+    tag = kind.__struct_config__.tag
     assert isinstance(tag, str)
     return tag
 
