@@ -1,5 +1,6 @@
 """Completion: what may follow, and the bash script that asks."""
 
+import shlex
 import shutil
 import subprocess
 import sys
@@ -111,6 +112,7 @@ def test_without_a_daemon_nothing_is_offered_and_nothing_is_said(tmp_path: Path)
             (["podium", "qu"], ["questions"]),
             (["podium", "attach", ""], [RUN_ID]),
             (["podium", "run", "fix-it", "--cwd", ""], ["sub dir"]),
+            (["podium", "run", "fix-it", "--cwd", "sub\\ d"], ["sub dir"]),
         ],
         2,
     ),
@@ -120,10 +122,32 @@ def test_bash_completes_with_the_script(
 ) -> None:
     (tmp_path / "reply one.txt").touch()
     (tmp_path / "sub dir").mkdir()
+    assert completed_by_bash(full, tmp_path, line) == expected
+
+
+@pytest.mark.parametrize(
+    ("typed", "expected"),
+    [
+        ("", r"Ada\'s\ big\ \$HOME\ pad"),
+        (r"Ada\'s\ b", r"Ada\'s\ big\ \$HOME\ pad"),
+        ("'Ada", r"Ada'\''s big $HOME pad"),
+        ('"Ada', r"Ada's big \$HOME pad"),
+    ],
+)
+def test_bash_quotes_what_it_completes_as_the_word_is_begun(
+    full: FakeDaemon, tmp_path: Path, typed: str, expected: str
+) -> None:
+    full.answers["gateway.devices"] = [{"device": "Ada's big $HOME pad", "last_seen": None}]
+    (tmp_path / "*").touch()  # a name is no pattern
+    line = ["podium", "devices", "revoke", typed]
+    assert completed_by_bash(full, tmp_path, line) == [expected]
+
+
+def completed_by_bash(daemon: FakeDaemon, directory: Path, line: list[str]) -> list[str]:
     program = f"""
         podium() {{ {sys.executable} -m podium "$@"; }}
         source <(podium completion bash)
-        COMP_WORDS=({" ".join(f"'{word}'" for word in line)}); COMP_CWORD={len(line) - 1}
+        COMP_WORDS=({shlex.join(line)}); COMP_CWORD={len(line) - 1}
         _podium
         printf '%s\\n' "${{COMPREPLY[@]}}"
     """
@@ -132,12 +156,13 @@ def test_bash_completes_with_the_script(
         ["bash", "-c", program],
         capture_output=True,
         text=True,
-        env=environment(full.path),
-        cwd=tmp_path,
+        env=environment(daemon.path),
+        cwd=directory,
         check=True,
     )
 
-    assert (done.stdout.splitlines(), done.stderr) == (expected, "")
+    assert done.stderr == ""
+    return done.stdout.splitlines()
 
 
 @pytest.mark.parametrize("shell", sorted(SCRIPTS))

@@ -24,17 +24,31 @@ FILES, DIRECTORIES = ":files", ":directories"
 
 BASH = r"""
 _podium() {
-    local IFS=$'\n' line
+    local line word quote words=()
     COMPREPLY=()
-    for line in $(podium __complete "${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null); do
-        case "$line" in
-            :files) compopt -o filenames 2>/dev/null
-                COMPREPLY+=($(compgen -f -- "${COMP_WORDS[COMP_CWORD]}")) ;;
-            :directories) compopt -o filenames 2>/dev/null
-                COMPREPLY+=($(compgen -d -- "${COMP_WORDS[COMP_CWORD]}")) ;;
-            *) COMPREPLY+=("${line%%$'\t'*}") ;;
+    for word in "${COMP_WORDS[@]:1:COMP_CWORD}"; do  # as they are typed: quotes, backslashes
+        case "$word" in
+            [\'\"]*) quote=${word:0:1} word=${word:1} word=${word%"$quote"} ;;
+            *) quote=; IFS= read word <<< "$word" ;;
         esac
+        words+=("$word")
     done
+    while IFS= read -r line; do
+        case "$line" in
+            :files|:directories) compopt -o filenames 2>/dev/null
+                while IFS= read -r line; do
+                    COMPREPLY+=("$line")
+                done < <(compgen "-${line:1:1}" -- "$word")
+                continue ;;
+        esac
+        line=${line%%$'\t'*}
+        case "$quote" in
+            "'") line=${line//$quote/$quote\\$quote$quote} ;;
+            '"') line=$(printf '%s' "$line" | sed 's/[\\"$`]/\\&/g') ;;
+            *) printf -v line '%q' "$line" ;;
+        esac
+        COMPREPLY+=("$line")
+    done < <(podium __complete "${words[@]}" 2>/dev/null)
 }
 complete -F _podium podium
 """
