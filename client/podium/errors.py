@@ -102,8 +102,11 @@ class ConnectionLost(Failure):
 class Refusal(Failure):
     """JSON-RPC error with which the daemon answered.
 
-    ``data`` is the error's own: ``fix`` and ``findings`` are shown too.
+    ``data`` is the error's own: ``fix`` and ``findings`` are shown too. ``queue``: the option by
+    which the same command waits until its session is free; empty where it has none.
     """
+
+    queue = ""
 
     def __init__(self, code: int, message: str, data: Any = None) -> None:
         self.code = code
@@ -165,6 +168,8 @@ class Refusal(Failure):
             return ""
         held = f"Session {session}" if session else f"The working tree {tree}"
         else_where = "" if session else ", or '--worktree' for a checkout of the run's own"
+        if session and self.queue:
+            else_where = f", or '{self.queue}' to send it then"
         return f"{held} is held by {by}: try again when it is done, or '{follow}'{else_where}."
 
     def _misnamed(self) -> str:

@@ -209,6 +209,22 @@ def test_a_refusal_is_a_sentence_with_its_fix_and_without_the_protocols_words(
     assert (done.returncode, done.stderr) == (exit_code, f"podium: {sentence}\n")
 
 
+def test_a_prompt_for_a_held_session_is_shown_how_it_waits(daemon: FakeDaemon) -> None:
+    def refuse(params: dict[str, Any]) -> None:
+        holder = {"kind": "run", "id": "d0544330-aaaa"}
+        raise Refused(-32001, "The session is held.", HELD | {"holder": holder})
+
+    daemon.answers["sessions.prompt"] = refuse
+
+    done = podium(daemon, "prompt", "hi", "--session", "fedf9e6c")
+
+    assert (done.returncode, done.stderr) == (
+        5,
+        f"podium: Session fedf9e6c is held by run d0544330: {AGAIN} 'podium attach d0544330', "
+        "or '--if-busy queue' to send it then.\n",
+    )
+
+
 def test_a_daemon_that_turns_the_client_away_at_the_door_is_quoted(daemon: FakeDaemon) -> None:
     def turn_away(params: dict[str, Any]) -> None:
         raise HangUp(b'{"id": null, "error": {"code": -32008, "message": "Too many."}}\n')

@@ -153,7 +153,11 @@ def prompt(
     flags = {"fork": fork, "take_over": take_over}
     request |= {name: True for name, wanted in flags.items() if wanted}
     request |= {"permission_mode": "allow-all"} if allow_all else {}
-    connection, started = follow.start("sessions.prompt", request)
+    try:
+        connection, started = follow.start("sessions.prompt", request)
+    except Refusal as refusal:
+        refusal.queue = "--if-busy queue"
+        raise
     run_id = str(started["run_id"])
     if detach:
         return _detached(run_id, started, json)
