@@ -218,10 +218,10 @@ def test_a_prompt_for_a_held_session_is_shown_how_it_waits(daemon: FakeDaemon) -
 
     done = podium(daemon, "prompt", "hi", "--session", "fedf9e6c")
 
-    assert (done.returncode, done.stderr) == (
-        5,
+    assert done.returncode == 5
+    assert done.stderr == (
         f"podium: Session fedf9e6c is held by run d0544330: {AGAIN} 'podium attach d0544330', "
-        "or '--if-busy queue' to send it then.\n",
+        "or '--if-busy queue' to send it then.\n"
     )
 
 

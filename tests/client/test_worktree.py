@@ -109,12 +109,14 @@ def test_a_removal_that_lost_no_commit_names_none(daemon: FakeDaemon) -> None:
 @pytest.mark.parametrize("verb", ["merge", "remove"])
 def test_a_refusal_is_one_sentence(daemon: FakeDaemon, verb: str) -> None:
     def refused(_params: Any) -> Any:
-        raise Refused(-32006, "'a' and 'b' conflict in a.txt. It was taken back.", {"files": ["x"]})
+        raise Refused(
+            -32006, "'a' and 'b' conflict in a.txt. The merge was undone.", {"files": ["x"]}
+        )
 
     daemon.answers[f"worktrees.{verb}"] = refused
     done = podium(daemon, "worktree", verb, "1a2b")
     assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr == "podium: 'a' and 'b' conflict in a.txt. It was taken back.\n"
+    assert done.stderr == "podium: 'a' and 'b' conflict in a.txt. The merge was undone.\n"
 
 
 def test_a_run_tells_of_its_worktree_for_as_long_as_it_is_there(

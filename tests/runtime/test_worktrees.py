@@ -141,7 +141,7 @@ async def test_its_branch_is_merged_into_what_is_checked_out_and_then_it_can_go(
             await daemon.service.worktrees.merge(run_id)
 
 
-async def test_a_conflict_is_taken_back_and_its_files_are_named(
+async def test_a_merge_with_conflicts_is_undone_and_its_files_are_named(
     machine: Machine, one: str, repository: Path
 ) -> None:
     async with running(machine) as daemon:
@@ -151,6 +151,7 @@ async def test_a_conflict_is_taken_back_and_its_files_are_named(
         with pytest.raises(Refused) as raised:
             await daemon.service.worktrees.merge(run_id)
         assert "conflict in a.txt" in raised.value.message
+        assert f"The merge was undone: '{repository}' is as it was." in raised.value.message
         assert plain(raised.value.data)["files"] == ["a.txt"]
         assert run_git(repository, "rev-parse", "HEAD") == before
         assert run_git(repository, "status", "--porcelain") == ""

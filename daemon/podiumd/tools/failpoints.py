@@ -58,7 +58,7 @@ FAILPOINTS: dict[str, str] = {
     "lift.half-swapped": "the old facts.db has both names, the lifted one has none yet",
     "merge.after-make": "a worktree's branch is merged, the intention still stands",
     "merge.before-make": "the merge of a worktree's branch is intended and not begun",
-    "merge.conflicted": "git has failed at a merge, which is not taken back yet",
+    "merge.conflicted": "git has failed at a merge, which is not undone yet",
     "notify.after-run": "the person's program was told of an event, no setting says so",
     "notify.before-run": "an event is stored of which the person's program is to be told",
     "outcome.after-parsed": "a step's outcome is stored, no edge taken",

@@ -241,9 +241,9 @@ WORKTREES = (
     Command(
         ("worktree", "merge"),
         "merge the branch of one into the branch checked out where it came from",
-        "It is refused where that checkout has uncommitted changes, or a run holds it. A conflict "
-        "is taken back and its files are named. No hook runs, and nothing is signed. The worktree "
-        "stays.",
+        "It is refused where that checkout has uncommitted changes, or a run holds it. A merge "
+        "with conflicts is undone and its files are named. No hook runs, and nothing is signed. "
+        "The worktree stays.",
         "podium worktree merge 1a2b3c4d",
         "commands.storage:merge",
         (WORKTREE, JSON),

@@ -1,6 +1,6 @@
 """Merges the branch of a worktree into the branch that is checked out where it came from.
 
-Nothing of the repository's is run, nothing is signed, and a conflict is taken back.
+Nothing of the repository's is run, nothing is signed, and a merge with conflicts is undone.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _QUIETLY: Final = (
 
 
 class NotMerged(Exception):
-    """The merge was not begun, or was taken back; the message says why. ``files`` conflict."""
+    """The merge was not begun, or was undone; the message says why. ``files`` conflict."""
 
     def __init__(self, message: str, files: tuple[str, ...] = ()) -> None:
         super().__init__(message)
@@ -128,8 +128,8 @@ async def _take_back(git: GitCall, plan: Plan, said: bytes) -> None:
         why = f"git did not merge '{plan.branch}': {words}"
     if await _under_way(git) is not None or await _changed(git):
         again = aborted.stderr.decode("utf-8", "replace").strip()[-500:]
-        raise GitError(f"{why}; and it could not be taken back: {again}. Look with 'git status'")
-    raise NotMerged(f"{why}. It was taken back: '{git.top}' is as it was.", files)
+        raise GitError(f"{why}; and it could not be undone: {again}. Look with 'git status'")
+    raise NotMerged(f"{why}. The merge was undone: '{git.top}' is as it was.", files)
 
 
 async def unfinished(repository: str, commit: str) -> bool:
@@ -140,7 +140,7 @@ async def unfinished(repository: str, commit: str) -> bool:
 async def _require_calm(git: GitCall, repository: str) -> None:
     busy = await _under_way(git)
     if busy is not None:
-        raise NotMerged(f"'{repository}' is in the middle of {busy}: finish it, or take it back.")
+        raise NotMerged(f"'{repository}' is in the middle of {busy}: finish it, or abort it.")
 
 
 async def _under_way(git: GitCall) -> str | None:
