@@ -1,5 +1,8 @@
 """Following, in the small: a daemon that stays away, and words that are told once."""
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +18,7 @@ from tests.client.fake_daemon import (
     SESSION_ID,
     FakeDaemon,
     HangUp,
+    environment,
     finish,
     start,
 )
@@ -102,6 +106,36 @@ def test_the_end_of_a_run_that_comes_after_the_news_of_the_stop_is_told(
 
     assert client.returncode == 130
     assert "stopped on request" in out and err == ""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "code", "parting"),
+    [
+        (["attach", RUN_ID], "ended", 0, ""),
+        (["attach", RUN_ID, "--json"], "ended", 0, ""),
+        (["runs", "log", RUN_ID], "ended", 0, ""),
+        (["runs", "log", RUN_ID, "--follow"], "ended", 0, ""),
+        (["attach", RUN_ID], "running", 130, "podium: following ended, the run goes on:"),
+    ],
+)
+def test_a_reader_that_has_enough_of_a_run_is_told_only_that_the_run_goes_on(
+    daemon: FakeDaemon, arguments: list[str], status: str, code: int, parting: str
+) -> None:
+    daemon.events = [stories.started(), stories.ended(2)]
+    daemon.answers["runs.get"] = stories.ended_run() | {"status": status}
+    reader, writer = os.pipe()
+    os.close(reader)  # as 'head' leaves it
+    with os.fdopen(writer) as closed:
+        done = subprocess.run(
+            [sys.executable, "-m", "podium", *arguments],
+            stdout=closed,
+            stderr=subprocess.PIPE,
+            env=environment(daemon.path),
+            text=True,
+            check=False,
+        )
+    assert done.returncode == code
+    assert done.stderr.startswith(parting) and done.stderr.count("\n") == bool(parting)
 
 
 def test_a_daemon_that_leaves_its_agents_at_work_is_waited_for(daemon: FakeDaemon) -> None:

@@ -16,6 +16,7 @@ from podium import text
 from podium.errors import (
     INTERRUPTED,
     NOT_RUNNING,
+    OK,
     ConnectionLost,
     DaemonDown,
     Failure,
@@ -229,10 +230,12 @@ class Feed(ABC, Generic[Item]):
             )
 
 
-def guarded(following: Callable[[], int], parting: str) -> int:
+def guarded(
+    following: Callable[[], int], parting: str, over: Callable[[], bool] = lambda: False
+) -> int:
     """Run a following command; Ctrl-C or a closed pipe ends the following and nothing else.
 
-    ``parting`` is the note that the person sees then.
+    ``parting`` is the note that the person sees then. A closed pipe ends quietly what is ``over``.
     """
     try:
         return following()
@@ -240,5 +243,7 @@ def guarded(following: Callable[[], int], parting: str) -> int:
         pass
     except BrokenPipeError:
         text.let_go(1)
+        if over():
+            return OK
     text.tell(f"podium: following ended{parting}")
     return INTERRUPTED

@@ -16,6 +16,7 @@ from podium.errors import (
     OK,
     ConnectionLost,
     DaemonDown,
+    Failure,
 )
 from podium.paths import socket_path
 from podium.rpc import feed
@@ -202,7 +203,16 @@ def guarded(run_id: str, following: Callable[[], int]) -> int:
         following,
         f", the run goes on: 'podium attach {name}' follows it again, "
         f"'podium cancel {name}' stops it.",
+        lambda: _has_ended(run_id),
     )
+
+
+def _has_ended(run_id: str) -> bool:
+    try:
+        run: protocol.Run = call("runs.get", {"run_id": run_id})
+    except Failure:
+        return False
+    return run["status"] == "ended"
 
 
 class JsonView:
