@@ -27,6 +27,17 @@ def test_attach_tells_an_ended_run_with_its_exit_code_by_the_beginning_of_its_id
     assert done.stdout.splitlines()[-1] == f"Run it again: {again}"
 
 
+def test_of_a_long_detail_the_end_is_shown_and_that_it_is_the_end(daemon: FakeDaemon) -> None:
+    detail = "\n".join(f"line {number}" for number in range(12))
+    end = stories.ended_run("blocked")["exit"] | {"detail": detail}
+    recipe_daemon(daemon, started(), ended(2, "blocked", exit=end))
+
+    told = podium(daemon, "attach", RUN_ID).stdout
+
+    shown = "".join(f"    line {number}\n" for number in range(2, 12))
+    assert f"\n    …\n{shown}" in told and "line 1\n" not in told
+
+
 @pytest.mark.parametrize(
     ("told", "run", "again"),
     [

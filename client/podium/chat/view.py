@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from podium import text
 from podium.errors import ERROR
 from podium.render.activity import NOTICE_CELLS, Activity, brief, result_lines
-from podium.render.narrate import TAIL_LINES
+from podium.render.narrate import last_lines
 from podium.render.question import answer_words
 from podium.render.run_words import ANSWERED_BY, PAUSES, closed_words, end_words, mark
 from podium.render.screen import Screen
@@ -176,8 +176,7 @@ class TurnView:
         aside = self._out.aside
         sign, colour = mark(run)
         aside.line(aside.style(colour, f"{sign} {end_words(run)}"))
-        detail = text.clean(ended["detail"] or "").strip("\n")
-        for line in detail.splitlines()[-TAIL_LINES:]:
+        for line in last_lines(ended["detail"] or ""):
             aside.line("    " + aside.style("dim", line))
 
 

@@ -157,8 +157,7 @@ class Narrator:
             self._note(*told)
 
     def _block(self, words: object, colour: str = "dim") -> None:
-        lines = text.clean(words).strip("\n").splitlines()[-TAIL_LINES:]
-        for line in lines:
+        for line in last_lines(words):
             self._screen.line("    " + self._style(colour, line))
 
     def _run_started(self, data: protocol.RunStartedData) -> None:
@@ -358,6 +357,12 @@ class Narrator:
         again = self._again or (again_command(self._start, run) if self._start else "")
         if again:
             self._screen.command(again_label(run), text.clean(again))
+
+
+def last_lines(words: object) -> list[str]:
+    """List the last lines of what a run reports, after a mark where there are more."""
+    lines = text.clean(words).strip("\n").splitlines()
+    return lines if len(lines) <= TAIL_LINES else ["…", *lines[-TAIL_LINES:]]
 
 
 def _tell_beside(words: str) -> None:

@@ -11,6 +11,7 @@ import msgspec
 
 from podiumd.agents.environment import agent_environment
 from podiumd.agents.kind import ConfiguredAgent, Kind
+from podiumd.core.excerpt import beginning
 from podiumd.observe.checks import Check
 
 _ANSWER_SECONDS: Final = 10.0
@@ -87,8 +88,8 @@ def ask(program: str, options: Sequence[str], environment: Mapping[str, str]) ->
     if fault:
         return "", fault
     if status != 0:
-        return "", f"{' '.join(options)} ended with status {status}: {words[:_MOST_SAID]}"
-    return words[:_MOST_SAID] or "no version told", ""
+        return "", f"{' '.join(options)} ended with status {status}: {beginning(words, _MOST_SAID)}"
+    return beginning(words, _MOST_SAID) or "no version told", ""
 
 
 def answer(

@@ -24,6 +24,7 @@ from podiumd.agents.others import OTHERS
 from podiumd.agents.settings import DRIVER, AgentName, Section
 from podiumd.config.paths import Places, resolve
 from podiumd.config.settings import Config
+from podiumd.core.excerpt import MARK
 from podiumd.core.findings import closest, nearest
 from podiumd.core.toml_lines import TomlLines
 from podiumd.tools.files.believed import fault_of
@@ -356,7 +357,8 @@ def _syntax_fault(file: Path, text: str, error: tomllib.TOMLDecodeError) -> str:
     line = place.removeprefix("line ").partition(",")[0]
     number = line if line.isdigit() else str(text.count("\n") + 1)
     said = sentence[:_SENTENCE_CHARACTERS].encode("unicode_escape").decode("ascii")
-    return f"{file}:{number}: not valid TOML: {said}"
+    more = MARK if len(sentence) > _SENTENCE_CHARACTERS else ""
+    return f"{file}:{number}: not valid TOML: {said}{more}"
 
 
 def _dotted(key: KeyPath) -> str:

@@ -9,6 +9,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from podiumd.core.excerpt import beginning
 from podiumd.doctor.subject import PROC, Subject, descriptors
 from podiumd.gateway.tls.certificate import RENEW_DAYS
 from podiumd.observe.checks import Check, broken, ok, warn
@@ -82,7 +83,7 @@ def taken_by(number: int, proc: Path = PROC) -> str:
     for process in sorted(proc.glob("[0-9]*")) if wanted else ():
         if not wanted.isdisjoint(descriptors(process)):
             pid = int(process.name)
-            return f"{command_line(pid)[:_MOST_SAID] or 'a program'} (pid {pid})"
+            return f"{beginning(command_line(pid), _MOST_SAID) or 'a program'} (pid {pid})"
     return ""
 
 

@@ -12,6 +12,7 @@ from typing import Final
 
 import msgspec
 
+from podiumd.core.excerpt import beginning
 from podiumd.doctor.disk import reading
 from podiumd.doctor.subject import PROC, Subject, descriptors, environment_of, pids
 from podiumd.observe.checks import Check, ok, warn
@@ -117,7 +118,7 @@ def _processes(subject: Subject, known: Known) -> Iterable[Check]:
             continue
         transient = marker.startswith(_TRANSIENT) and subject.daemon.pid is not None
         if not transient and not _elsewhere(pid, marker, subject.places.state):
-            orphans.append(f"{pid} ({command_line(pid)[:_MOST_SAID] or 'no name'})")
+            orphans.append(f"{pid} ({beginning(command_line(pid), _MOST_SAID) or 'no name'})")
     if orphans:
         message = "processes with the mark of a turn that is not open: "
         fix = "look at them; 'kill PID' ends one. Another daemon (PODIUM_HOME) may own them"

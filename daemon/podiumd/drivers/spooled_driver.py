@@ -15,6 +15,7 @@ from typing import Final, Generic, TypeVar
 
 import trio
 
+from podiumd.core.excerpt import end
 from podiumd.core.reply.report import TurnReport
 from podiumd.drivers.agent_process import AgentProcess
 from podiumd.drivers.base import PendingTurn, Turn, TurnRequest
@@ -156,6 +157,6 @@ class SpooledDriver(Generic[D]):
         except trio.TooSlowError:
             return f"`{program} --version` did not answer within {VERSION_SECONDS:g} s"
         if done.returncode != 0:
-            said = done.stderr.decode(errors="replace").strip()[-500:]
+            said = end(done.stderr.decode(errors="replace").strip(), 500)
             return f"`{program} --version` ended with status {done.returncode}: {said}"
         return None

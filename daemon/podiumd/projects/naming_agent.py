@@ -11,6 +11,7 @@ from pathlib import Path
 import trio
 
 from podiumd.agents.kind import OneShot
+from podiumd.core.excerpt import end
 from podiumd.projects.naming import cleaned_name, heuristic_name
 from podiumd.tools.files.private_file import write_private
 from podiumd.tools.process.processes import MARKER, sweep
@@ -84,6 +85,6 @@ async def _ask(
         with trio.CancelScope(shield=True):  # bounded: a sweep takes at most 8 s
             await sweep(marker)
     if result.exit_status != 0:
-        log.warning("the agent gave no title: %s", result.message or result.tail[-300:])
+        log.warning("the agent gave no title: %s", result.message or end(result.tail, 300))
         return ""
     return cleaned_name(one_shot.answer(log_file.read_text(encoding="utf-8", errors="replace")))

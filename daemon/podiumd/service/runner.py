@@ -15,6 +15,7 @@ from typing import Any, Final, Literal
 
 import trio
 
+from podiumd.core.excerpt import beginning
 from podiumd.service.daemon_link import DaemonLink, NoDaemon, is_gone, is_listening
 from podiumd.tools.process.processes import identity_of
 
@@ -178,7 +179,7 @@ class Runner:
         except subprocess.TimeoutExpired:
             raise StepFailed(f"'{command}' is not done after {PROGRAM_SECONDS:g} s.") from None
         if done.returncode and not tolerate:
-            said = " ".join((done.stderr or done.stdout).split())[:_LONGEST_MESSAGE]
+            said = beginning(" ".join((done.stderr or done.stdout).split()), _LONGEST_MESSAGE)
             raise StepFailed(f"'{command}' failed ({done.returncode}): {said or 'no word'}")
 
     def stop_daemon(

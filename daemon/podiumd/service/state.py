@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Final
 from xml.parsers.expat import ExpatError
 
+from podiumd.core.excerpt import beginning
 from podiumd.service.kinds import ServiceManager
 from podiumd.service.launchd import LABEL
 from podiumd.service.situation import Situation
@@ -99,7 +100,7 @@ def silence(manager: ServiceManager, situation: Situation) -> str:
         return str(error)
     if done.returncode == 0:
         return ""
-    said = " ".join((done.stderr or done.stdout).split())[:_LONGEST_MESSAGE]
+    said = beginning(" ".join((done.stderr or done.stdout).split()), _LONGEST_MESSAGE)
     return said or f"status {done.returncode}"
 
 

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 import trio
 
+from podiumd.core.excerpt import beginning
 from podiumd.observe.logs import log
 from podiumd.speech.models import KNOWN, MANIFEST, Model, Models, is_whole
 from podiumd.tools.process.environment import plain_environment
@@ -167,7 +168,7 @@ class _Said:
 
     def last(self) -> str:
         self._line(self._rest.decode("utf-8", "replace"))
-        return f"{(self._last or 'it said nothing')[:_LONGEST_LINE].removesuffix('.')}."
+        return f"{beginning(self._last or 'it said nothing', _LONGEST_LINE).removesuffix('.')}."
 
     def _line(self, line: str) -> None:
         if line.strip() and not _is_progress(line, self._model, self._progress):

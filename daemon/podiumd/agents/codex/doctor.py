@@ -7,6 +7,7 @@ import shutil
 from podiumd.agents.codex.kind import home_of
 from podiumd.agents.codex.version import Versions, untried
 from podiumd.agents.examination import Examined, Provider, answer, ask
+from podiumd.core.excerpt import beginning
 from podiumd.observe.checks import Check, broken, ok, warn
 
 
@@ -44,7 +45,7 @@ def examine(asked: Examined) -> Check:
         message = f"{asked.agent.name} is not logged in to OpenAI ({said} at {program})"
         fix = "run 'codex login' in a terminal; a provider of your own needs no login"
         return warn(asked.check, message, fix)
-    how = f", {words.partition(chr(10))[0][:80]}" if words else ""
+    how = f", {beginning(words.partition(chr(10))[0], 80)}" if words else ""
     return ok(asked.check, f"{said} at {program}{how}")
 
 

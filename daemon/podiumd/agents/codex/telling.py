@@ -6,6 +6,7 @@ from typing import Final
 
 from podiumd.agents.codex.ending import answer_in
 from podiumd.agents.codex.leave import change_tool, script_of
+from podiumd.core.excerpt import beginning
 from podiumd.core.recipe.served_tools import SERVER
 from podiumd.drivers.base import Output, TurnEvent
 from podiumd.formats.codex import wire
@@ -43,7 +44,7 @@ class Telling:
 
     def again(self, why: str) -> Output:
         """Tell that a request is tried once more."""
-        return Output("", "status", f"trying again: {why}"[:DETAIL_CHARACTERS])
+        return Output("", "status", beginning(f"trying again: {why}", DETAIL_CHARACTERS))
 
     def item(self, found: wire.ItemNotification, *, done: bool, ours: bool) -> list[TurnEvent]:
         """Tell a piece of the turn that has begun or is done."""

@@ -16,6 +16,7 @@ from msgspec.structs import replace
 from podiumd.agents.native.rules import Rules
 from podiumd.agents.native.user_channel import UserChannel
 from podiumd.core.decide import policy
+from podiumd.core.excerpt import beginning, end
 from podiumd.core.prompts.history import TELLING
 from podiumd.core.reply.actions import Action
 from podiumd.core.run import native_loop_commands as lc
@@ -261,13 +262,13 @@ def describe(action: Action, plan: Plan | lf.Result | None = None) -> str:
     else:
         what = next((action.args[name] for name in TELLING if name in action.args), "")
     line = f"{action.name} {what}".strip()
-    return line[:SHOWN_CHARACTERS]
+    return beginning(line, SHOWN_CHARACTERS)
 
 
 def outcome(result: lf.Result, *, output: bool) -> str:
     """Describe the result of an action, for people who watch."""
     words = result.message if result.success else f"failed: {result.message}"
-    parts = (words, result.output[-SHOWN_CHARACTERS:] if output else "")
+    parts = (words, end(result.output, SHOWN_CHARACTERS) if output else "")
     return "\n".join(part for part in parts if part)
 
 

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from podiumd.agents.scripted.journal import Journal, ended_with_daemon
 from podiumd.agents.scripted.script import Call, ScriptedTurn, Write
+from podiumd.core.excerpt import end
 from podiumd.core.reply.report import Denial, EndKind, TurnReport
 from podiumd.drivers.base import (
     ApprovalRequested,
@@ -191,7 +192,7 @@ class ScriptedTurnRun(InProcessTurn):
             if turn.otherwise is not None and status == turn.otherwise.status:
                 return status
             if status != 0:
-                detail = f"{command[0]} ended with status {status}: {output[-2000:].strip()}"
+                detail = f"{command[0]} ended with status {status}: {end(output.strip(), 2000)}"
                 raise _Ended(self._ending("failed", detail))
         return 0
 

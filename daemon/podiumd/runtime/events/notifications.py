@@ -16,6 +16,7 @@ from typing import IO, Final, Protocol
 
 import trio
 
+from podiumd.core.excerpt import end
 from podiumd.core.run import facts as f
 from podiumd.runtime.context import Context
 from podiumd.runtime.events.feeds import GlobalFeed
@@ -126,7 +127,7 @@ async def _tell(context: Context, argv: tuple[str, ...], event: Event) -> None:
             run_id=event.run_id,
             type=event.type,
             reason=result.message or f"the command ended with status {result.exit_status}",
-            output=result.tail[-500:],
+            output=end(result.tail, 500),
         )
 
 

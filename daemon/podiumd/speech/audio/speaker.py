@@ -20,6 +20,7 @@ from typing import Final
 import trio
 
 from podiumd.config.settings import VoiceSettings
+from podiumd.core.excerpt import end
 from podiumd.observe.logs import log
 from podiumd.tools.process.environment import plain_environment
 
@@ -129,7 +130,7 @@ class Speaker:
         except trio.TooSlowError:
             self._log_once("The program that speaks did not come to its end.")
         else:
-            said = done.stderr.decode("utf-8", "replace").strip()[-500:]
+            said = end(done.stderr.decode("utf-8", "replace").strip(), 500)
             if done.returncode != 0:
                 self._log_once(f"{argv[0]} ended with status {done.returncode}: {said}")
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from podiumd.config.settings import VoiceSettings
+from podiumd.core.excerpt import beginning
 from podiumd.speech.api import FORMATS, AudioError, Heard
 from podiumd.speech.audio import wav
 from podiumd.speech.engines.base import Job
@@ -86,7 +87,7 @@ class OpenAIEngine(ServerEngine):
     def _read(self, answer: tuple[int, bytes], job: Job) -> Heard:
         status, body = answer
         if status != 200:
-            said = body.decode("utf-8", "replace").strip()[:_SAID]
+            said = beginning(body.decode("utf-8", "replace").strip(), _SAID)
             if status in (400, 413, 415, 422):
                 words = f"The speech server refuses the audio ({status}): {said}"
                 raise AudioError("not_audio" if status != 413 else "too_big", words)

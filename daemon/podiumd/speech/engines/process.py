@@ -14,6 +14,7 @@ from typing import Final
 import msgspec
 import trio
 
+from podiumd.core.excerpt import end
 from podiumd.observe.logs import log
 from podiumd.speech.api import AudioError, EngineFailed, Heard
 from podiumd.speech.engines import wire
@@ -208,7 +209,7 @@ class WorkerProcess:
         if self._begun and self.problem is None:
             self.problem = f"The speech worker ended ({_ending(self._process.returncode)})."
         if self.problem is not None:
-            tail = self._tail.decode("utf-8", "replace").strip()[-500:]
+            tail = end(self._tail.decode("utf-8", "replace").strip(), 500)
             log("Speech worker failed", "warning", reason=self.problem, said=tail)
         for begun in self._begun.values():
             begun.settle(self._end())

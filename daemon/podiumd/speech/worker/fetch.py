@@ -8,6 +8,8 @@ from __future__ import annotations
 import sys
 from typing import Final
 
+from podiumd.core.excerpt import beginning
+
 _FILES: Final = [
     "config.json",
     "preprocessor_config.json",
@@ -28,7 +30,7 @@ def main(repository: str, directory: str) -> int:
 
         snapshot_download(repository, allow_patterns=_FILES, local_dir=directory)
     except Exception as error:  # noqa: BLE001 - whatever it is, the person gets it in one line
-        reason = " ".join(str(error).split())[:300] or type(error).__name__
+        reason = beginning(" ".join(str(error).split()), 300) or type(error).__name__
         sys.stdout.write(f"the hub cannot be used: {reason}\n")
         return 1
     return 0

@@ -20,6 +20,7 @@ import msgspec
 import trio
 
 import podiumd
+from podiumd.core.excerpt import beginning
 from podiumd.core.reply.patch import BOM
 from podiumd.tools.agent.workspace import Refused, Workspace
 from podiumd.tools.diff import LinesOfLong, visible
@@ -183,7 +184,7 @@ class _Finding:
                 self._said = bytes(await process.stderr.receive_some(4096))
         if self._said and not self._count:
             words = self._said.decode("utf-8", "replace").strip()
-            raise Refused(f"the search is not understood: {words[:500]}")
+            raise Refused(f"the search is not understood: {beginning(words, 500)}")
 
     def _take(self, line: bytes) -> None:
         """Take one line of output, ``path NUL line:text``; one without a number is none."""

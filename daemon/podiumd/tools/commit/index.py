@@ -18,6 +18,7 @@ from typing import NamedTuple
 
 import trio
 
+from podiumd.core.excerpt import beginning
 from podiumd.core.run.native_loop_facts import FileChange
 from podiumd.tools.commit.changes import LINK_MODE, PLAIN_MODE, PROGRAM_MODE
 from podiumd.tools.commit.originals import Originals
@@ -115,7 +116,7 @@ class Blobs:
         said = done.stderr.decode("utf-8", "replace").strip()
         if name is None:
             raise GitError(f"git hash-object failed with status {done.returncode}: {said}")
-        raise LeftOut(f"its filter {name} did not take it: {said.splitlines()[0][:300]}")
+        raise LeftOut(f"its filter {name} did not take it: {beginning(said.splitlines()[0], 300)}")
 
     def _filter_of(self, path: str) -> str | None:
         """Look up the filter that attributes name for a path.

@@ -11,6 +11,7 @@ from typing import Final
 import msgspec
 import trio
 
+from podiumd.core.excerpt import end
 from podiumd.tools.commit.identity import identity_variables
 from podiumd.tools.commit.result import under_way
 from podiumd.tools.failpoints import failpoint
@@ -121,13 +122,13 @@ async def _take_back(git: GitCall, plan: Plan, said: bytes) -> None:
     listed = await git.out("diff-files", "-z", "--name-only", "--diff-filter=U")
     files = tuple(dict.fromkeys(name_of(path) for path in entries(listed)))
     aborted = await git.run("merge", "--abort")
-    words = said.decode("utf-8", "replace").strip()[-1000:]
+    words = end(said.decode("utf-8", "replace").strip(), 1000)
     if files:
         why = f"'{plan.branch}' and '{plan.into}' conflict in {_listed(files)}"
     else:
         why = f"git did not merge '{plan.branch}': {words}"
     if await _under_way(git) is not None or await _changed(git):
-        again = aborted.stderr.decode("utf-8", "replace").strip()[-500:]
+        again = end(aborted.stderr.decode("utf-8", "replace").strip(), 500)
         raise GitError(f"{why}; and it could not be undone: {again}. Look with 'git status'")
     raise NotMerged(f"{why}. The merge was undone: '{git.top}' is as it was.", files)
 

@@ -13,6 +13,7 @@ from typing import Any, Final, NamedTuple, Protocol, TypeVar
 
 import trio
 
+from podiumd.core.excerpt import end
 from podiumd.tools.confine.admission import admitted
 from podiumd.tools.confine.mount_gate import Gate
 from podiumd.tools.failpoints import failpoint
@@ -528,7 +529,7 @@ async def _beginning(
 
 def said_by(result: Result) -> str:
     """Return the end of what a git said on its standard error."""
-    return result.stderr.decode("utf-8", "replace").strip()[-2000:]
+    return end(result.stderr.decode("utf-8", "replace").strip(), 2000)
 
 
 def asked_of(command: Sequence[str]) -> str:

@@ -15,6 +15,7 @@ from typing import IO, Any, Final
 import msgspec
 import trio
 
+from podiumd.core.excerpt import MARK
 from podiumd.tools.process.run_command import run_into
 
 HOOK_SECONDS: Final = 60.0
@@ -101,6 +102,7 @@ class _Errors:
 
     def __init__(self) -> None:
         self._tail = b""
+        self._cut = False
 
     async def follow(self, process: trio.Process) -> None:
         async with trio.open_nursery() as nursery:
@@ -112,8 +114,11 @@ class _Errors:
         async with stream:
             async for piece in stream:
                 if kept:
-                    self._tail = (self._tail + bytes(piece))[-REASON_BYTES:]
+                    self._tail += bytes(piece)
+                    self._cut = self._cut or len(self._tail) > REASON_BYTES
+                    self._tail = self._tail[-REASON_BYTES:]
 
     def text(self) -> str:
         # A character may have been cut at the front.
-        return self._tail.decode("utf-8", "replace").lstrip("\ufffd").strip()
+        words = self._tail.decode("utf-8", "replace").lstrip("\ufffd").strip()
+        return f"{MARK}{words}" if self._cut else words

@@ -23,6 +23,7 @@ from typing import Literal
 import msgspec
 import trio
 
+from podiumd.core.excerpt import end
 from podiumd.tools.confine.bubblewrap import BASE, bubblewrap_arguments
 from podiumd.tools.confine.mount_gate import Gate, gated
 from podiumd.tools.confine.places import Places, places_for
@@ -325,7 +326,7 @@ async def _fault_of(argv: Sequence[str]) -> str:
         done = await _run(argv, env={"PATH": os.defpath, "LC_ALL": "C"})
     except OSError as error:
         return error.strerror or str(error)
-    said = done.stderr.decode("utf-8", "replace").strip()[-500:]
+    said = end(done.stderr.decode("utf-8", "replace").strip(), 500)
     return "" if done.returncode == 0 else said or f"status {done.returncode}"
 
 
