@@ -27,6 +27,22 @@ def test_attach_tells_an_ended_run_with_its_exit_code_by_the_beginning_of_its_id
     assert done.stdout.splitlines()[-1] == f"Run it again: {again}"
 
 
+@pytest.mark.parametrize(
+    ("name", "head"),
+    [
+        ("Second\ttry", ["Second try", "  fix-it: Mend the gate", f"  run {RUN_ID[:8]} · "]),
+        ("fix-it: Mend the gate", ["fix-it: Mend the gate", f"  run {RUN_ID[:8]} · "]),
+    ],
+)
+def test_a_run_with_a_title_is_headed_by_it(daemon: FakeDaemon, name: str, head: list[str]) -> None:
+    recipe_daemon(daemon, started(name="fix-it: Mend the gate"), ended(2))
+    daemon.answers["runs.get"] = stories.ended_run(name=name)
+
+    told = podium(daemon, "attach", RUN_ID).stdout.splitlines()
+
+    assert [line[: len(words)] for line, words in zip(told, head, strict=False)] == head
+
+
 def test_of_a_long_detail_the_end_is_shown_and_that_it_is_the_end(daemon: FakeDaemon) -> None:
     detail = "\n".join(f"line {number}" for number in range(12))
     end = stories.ended_run("blocked")["exit"] | {"detail": detail}

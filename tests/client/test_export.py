@@ -74,6 +74,14 @@ def test_a_page_tells_how_it_ended_what_it_cost_and_each_visit() -> None:
     assert told_page.startswith("<!DOCTYPE html>")
 
 
+@pytest.mark.parametrize(
+    ("name", "heading"), [("Second\ttry", "Second try"), ("fix-it: it's 7", "Fix it")]
+)
+def test_a_page_is_headed_by_the_title_of_its_run(name: str, heading: str) -> None:
+    text = made([started(name="fix-it: it's 7"), ended(2)], name=name)
+    assert f">{heading}</h1>" in text and f"<title>{heading}: " in text
+
+
 @pytest.mark.parametrize("count", [1, 60])
 def test_a_page_needs_nothing_from_outside_and_runs_nothing(count: int) -> None:
     text = made(visits(HOSTILE, count), recipe=HOSTILE, working_directory=HOSTILE)

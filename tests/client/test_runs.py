@@ -264,6 +264,8 @@ def test_a_run_is_controlled(busy: FakeDaemon, verb: str, word: str) -> None:
 
     assert busy.params_of(f"runs.{verb}") == [{"run_id": RUN_ID}]
     assert done.stdout == f"{word} fix-it {RUN_ID[:8]}, step fix: now paused.\n"
+    busy.answers[f"runs.{verb}"] = ended_run(status="paused", name="Second\ttry")
+    assert podium(busy, verb, RUN_ID).stdout.startswith(f"{word} 'Second try' {RUN_ID[:8]}, step")
     assert json.loads(podium(busy, verb, RUN_ID, "--json").stdout)["status"] == "paused"
 
 

@@ -33,6 +33,7 @@ from podium.render.run_words import (
     source,
     spent,
 )
+from podium.render.words import run_name
 from podium.rpc import follow
 from podium.rpc.connection import Connection, call
 from podium.rpc.follow import pages
@@ -161,7 +162,8 @@ def _control(verb: str, run_id: str, json: bool) -> int:
     run, already = _controlled(verb, run_id)
     if json:
         return text.emit_json(run)
-    what = text.fold(run.get("recipe") or run.get("kind"))
+    what = text.fold(run_name(run), 60)
+    what = what if what in (run.get("recipe"), run.get("kind")) else f"'{what}'"
     step = f", step {text.fold(run['step'])}" if run.get("step") else ""
     which = f"{what} {text.short(run.get('run_id'))}{step}"
     if already:

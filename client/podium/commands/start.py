@@ -6,6 +6,7 @@ import os
 import shlex
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from podium import text
@@ -105,18 +106,27 @@ def attach(run_id: str | None, json: bool) -> int:
     """``podium attach``: what happened so far, then live to the end."""
     from podium.commands.latest import run_meant
 
-    run_id = run_meant(run_id)
-    return _follow_run(Connection(), run_id, json, "", at_terminal() and not json)
+    run_id, connection = run_meant(run_id), Connection()
+    run: protocol.Run | None = None
+    with suppress(Refusal):  # what follows says the same
+        run = connection.call("runs.get", {"run_id": run_id})
+    return _follow_run(connection, run_id, json, "", at_terminal() and not json, run=run)
 
 
 def _follow_run(
-    connection: Connection, run_id: str, json: bool, again: str, asking: bool, queued: bool = False
+    connection: Connection,
+    run_id: str,
+    json: bool,
+    again: str,
+    asking: bool,
+    queued: bool = False,
+    run: protocol.Run | None = None,
 ) -> int:
     def following() -> int:
         screen = Screen(sys.stdout)
         talker = ConversationAsker(screen)
         view: follow.View = (
-            follow.JsonView() if json else Narrator(screen, again, asking, talker.said, queued)
+            follow.JsonView() if json else Narrator(screen, again, asking, talker.said, queued, run)
         )
         feed = follow.RunFeed(connection, run_id)
         ended = follow.follow(feed, view, talker if asking else None)

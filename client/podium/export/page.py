@@ -23,6 +23,7 @@ from podium.render.run_words import (
     parts_of,
     spent,
     step_limit,
+    title_of,
 )
 
 if TYPE_CHECKING:
@@ -102,7 +103,7 @@ def page(
     ``runs.diff`` returns it, or why that is not known."""
     until = history.until
     start = history.start
-    label = str((start and start["label"]) or run.get("recipe") or "Prompt")
+    label = title_of(run, start) or str((start and start["label"]) or run.get("recipe") or "Prompt")
     parts = [_head(run, history, label), _picture(run, history)]
     parts += [changes(diff), _way(run, history), _sums(history)]
     if history.steps:

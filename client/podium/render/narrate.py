@@ -23,6 +23,7 @@ from podium.render.run_words import (
     first_line,
     first_note,
     parked_line,
+    title_of,
 )
 from podium.render.screen import Screen
 from podium.render.streamed import Words
@@ -48,7 +49,8 @@ class Narrator:
     """Narrates events on a screen. ``again`` is the command that runs the same again, if known.
 
     ``interactive``: questions are asked elsewhere; ``said`` are the ids of messages sent from here,
-    which need not be shown to their sender; ``queued``: a note that it waits in line was shown.
+    which need not be shown to their sender; ``queued``: a note that it waits in line was shown;
+    ``run``: as it is when its narration begins, which may have a title by then.
     """
 
     def __init__(
@@ -58,6 +60,7 @@ class Narrator:
         interactive: bool = False,
         said: list[str] | None = None,
         queued: bool = False,
+        run: protocol.Run | None = None,
     ) -> None:
         self._screen = screen
         self._said = said if said is not None else []
@@ -65,6 +68,7 @@ class Narrator:
         self._again = again
         self._interactive = interactive
         self._queued = queued
+        self._run = run
         self._words = Words()
         self._activity = Activity()
         self._detail: str | None = None
@@ -163,7 +167,10 @@ class Narrator:
     def _run_started(self, data: protocol.RunStartedData) -> None:
         self._started = self._at
         self._start = data
-        self._screen.line(self._style("bold", first_line(data)))
+        title = title_of(self._run, data)
+        self._screen.line(self._style("bold", title or first_line(data)))
+        if title:
+            self._note(first_line(data))
         self._note(first_note(data, watched=self._style.terminal))
         if self._queued:
             self._note("queued until another agent is done")

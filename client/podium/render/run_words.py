@@ -34,6 +34,12 @@ def first_line(started: protocol.RunStartedData) -> str:
     return text.fold(started.get("name") or started.get("label") or started.get("recipe"))
 
 
+def title_of(run: protocol.Run | None, started: protocol.RunStartedData | None) -> str:
+    """Return the title that a run has got since it began; empty where it has none."""
+    name = text.fold(run.get("name") or "") if run else ""
+    return "" if started is None or name == text.fold(started.get("name") or name) else name
+
+
 def first_note(started: protocol.RunStartedData, *, watched: bool) -> str:
     """Describe the run: its id, place and bounds; at a terminal, how to leave it."""
     limits, kind, bounds = started.get("limits"), started.get("kind"), []
