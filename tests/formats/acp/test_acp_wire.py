@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 
 from podiumd.formats.acp import calls, wire
-from podiumd.formats.acp.wire import read, text_of
+from podiumd.formats.acp.wire import text_of
 from podiumd.formats.jsonrpc_lines import Answer, Request
 from podiumd.formats.jsonrpc_lines import read as read_line
+from podiumd.formats.said import read
 
 EXCHANGES = Path(__file__).parents[2] / "fixtures/exchanges/acp"
 

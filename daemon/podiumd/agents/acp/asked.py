@@ -16,8 +16,9 @@ from podiumd.core.recipe.served_tools import SERVED_PREFIX
 from podiumd.core.reply.report import Denial
 from podiumd.drivers.base import ApprovalRequested, Decision
 from podiumd.formats.acp import calls
-from podiumd.formats.acp.wire import PermissionRequest, ToolCall, read
+from podiumd.formats.acp.wire import PermissionRequest, ToolCall
 from podiumd.formats.jsonrpc_lines import Id, Request, not_found, write
+from podiumd.formats.said import read
 
 PERMISSION = "session/request_permission"
 

@@ -32,9 +32,9 @@ from podiumd.drivers.base import (
 from podiumd.drivers.dialect import Ending, Group
 from podiumd.drivers.steps import MARK_METHOD, Steps
 from podiumd.formats.acp import calls, wire
-from podiumd.formats.acp.wire import read
 from podiumd.formats.jsonrpc_lines import Answer, Bad, Notice, Request
 from podiumd.formats.jsonrpc_lines import read as read_line
+from podiumd.formats.said import read
 
 PROMPT_FENCE: Final = "f:prompt"
 

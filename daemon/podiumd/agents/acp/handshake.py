@@ -12,8 +12,8 @@ from typing import Any, Final
 from podiumd.agents.acp.script import Script
 from podiumd.drivers.steps import MARK_METHOD, Steps
 from podiumd.formats.acp import calls, wire
-from podiumd.formats.acp.wire import read
 from podiumd.formats.jsonrpc_lines import Answer, Failure
+from podiumd.formats.said import read
 
 MODE_FENCE: Final = "f:mode"
 

@@ -19,6 +19,7 @@ from podiumd.core.reply.report import Denial
 from podiumd.drivers.base import ApprovalRequested, Decision
 from podiumd.formats.codex import wire
 from podiumd.formats.jsonrpc_lines import Answer, Id, Request, not_found, write
+from podiumd.formats.said import read
 
 Called = Callable[[str], Mapping[str, Any] | None]
 """Looks up the arguments of a call by its id, in Codex's own record of the thread."""
@@ -74,13 +75,13 @@ class Asked:
         """Take a request; return it where a person is to decide."""
         match request.method:
             case "item/commandExecution/requestApproval":
-                return self._command(request, wire.read(wire.CommandApproval, request.params))
+                return self._command(request, read(wire.CommandApproval, request.params))
             case "item/fileChange/requestApproval":
-                return self._change(request, wire.read(wire.FileChangeApproval, request.params))
+                return self._change(request, read(wire.FileChangeApproval, request.params))
             case "item/tool/requestUserInput":
-                return self._question(request, wire.read(wire.UserInputRequest, request.params))
+                return self._question(request, read(wire.UserInputRequest, request.params))
             case "mcpServer/elicitation/request":
-                return self._elicitation(request, wire.read(wire.Elicitation, request.params))
+                return self._elicitation(request, read(wire.Elicitation, request.params))
             case _:
                 self._due[str(request.id)] = write(not_found(request), version=False)
                 return None

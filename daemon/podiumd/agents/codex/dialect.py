@@ -31,9 +31,9 @@ from podiumd.drivers.base import (
 from podiumd.drivers.dialect import Ending, Group
 from podiumd.drivers.steps import Steps
 from podiumd.formats.codex import calls, wire
-from podiumd.formats.codex.wire import read
 from podiumd.formats.jsonrpc_lines import Answer, Bad, Notice, Request
 from podiumd.formats.jsonrpc_lines import read as read_line
+from podiumd.formats.said import read
 
 LookUp = Callable[[str, str], Mapping[str, Any] | None]
 """Looks up what the model gave a call, in the session file of that path, by the call's id."""

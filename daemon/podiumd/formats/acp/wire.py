@@ -1,7 +1,7 @@
 """The Agent Client Protocol, version 1: what an agent says, as values. Pure.
 
-Each struct is a definition of the protocol's schema with the members that are read, and no others.
-A member that is missing, or of another type, is read as its default: ``read`` never raises.
+Each struct is a definition of the protocol's schema with the members that are read
+(``podiumd.formats.said``).
 """
 
 from __future__ import annotations
@@ -10,10 +10,8 @@ from typing import Any, Final
 
 import msgspec
 
-from podiumd.formats.codex.wire import Said, read
 from podiumd.formats.jsonrpc_lines import Id
-
-__all__ = ["Said", "read"]
+from podiumd.formats.said import Said
 
 VERSION: Final = 1
 """The version of the protocol that is spoken."""

@@ -1,46 +1,18 @@
 """The app-server of Codex: what it says, as values. Pure. Measured with ``codex`` 0.169.0.
 
 Each struct is a definition of the protocol's schema, under the schema's own name, with the members
-that are read and no others. A member that is missing, or of another type, is read as its default:
-``read`` never raises. ``GIVEN`` says which of the schema's definitions each struct reads.
+that are read (``podiumd.formats.said``). ``GIVEN`` says which of the schema's definitions each
+struct reads.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
 import msgspec
 
-
-class Said(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """A definition. Every member has a default."""
-
-
-Shape = TypeVar("Shape", bound=Said)
-
-
-def read(shape: type[Shape], value: Any) -> Shape:
-    """Return what is wanted of a JSON value; of anything but an object, nothing but defaults."""
-    if not isinstance(value, dict):
-        return shape()
-    try:
-        return msgspec.convert(value, shape)
-    except msgspec.ValidationError:
-        fitting = {
-            field.encode_name: value[field.encode_name]
-            for field in msgspec.structs.fields(shape)
-            if field.encode_name in value and _fits(shape, field.encode_name, value)
-        }
-        return msgspec.convert(fitting, shape)
-
-
-def _fits(shape: type[Said], name: str, value: Mapping[str, Any]) -> bool:
-    try:
-        msgspec.convert({name: value[name]}, shape)
-    except msgspec.ValidationError:
-        return False
-    return True
+from podiumd.formats.said import Said
 
 
 class _Stamped(msgspec.Struct):
