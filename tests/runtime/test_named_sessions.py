@@ -14,7 +14,6 @@ from msgspec.structs import replace
 
 from podiumd.core.run import facts as f
 from podiumd.drivers.base import SessionNamed, TurnStatus
-from podiumd.runtime.agent_sessions import agent_session, session_of
 from podiumd.runtime.errors import InvalidParameter
 from podiumd.tools.failpoints import VARIABLE
 from tests.runtime.fake_agent import FakeDriver, FakeTurn, done
@@ -61,18 +60,15 @@ async def test_the_next_turn_of_a_session_gets_the_agents_own_id_also_from_the_n
     async with running(naming) as daemon:
         _, third = await named(daemon, "ses_2", session_id=session)
         assert third.request.agent_session_id == "ses_1"
-        assert await agent_session(daemon.context.store, session) == "ses_2", "the last one holds"
+        assert await daemon.context.store.agent_session(session) == "ses_2", "the last one holds"
 
 
 async def test_a_session_is_found_by_the_id_that_its_agent_has_for_it(naming: Machine) -> None:
     async with running(naming) as daemon:
         session, _ = await named(daemon, "ses_1")
         store = daemon.context.store
-        assert await session_of(store, "ses_1") == session
-        assert await session_of(store, session) is None
-        assert (
-            await session_of(store, "ses_") is None and await agent_session(store, "ses_1") is None
-        )
+        assert await store.sessions_named(["ses_1", session, "ses_"]) == {"ses_1": session}
+        assert await store.agent_session("ses_1") is None
         again, turn = await named(daemon, "ses_1", session_id="ses_1")
         assert again == session and turn.request.session_mode == "resume"
 
@@ -137,7 +133,7 @@ async def test_an_id_that_was_told_before_a_kill_and_not_stored_is_stored_by_the
         store = daemon.context.store
         [run] = await store.runs()
         await daemon.ended(run.run_id)
-        assert await agent_session(store, run.session_id or "") == "ses_1"
+        assert await store.agent_session(run.session_id or "") == "ses_1"
 
 
 async def test_a_copy_is_made_of_the_agents_own_session_and_then_gone_on_with(

@@ -45,7 +45,7 @@ def at(moment: str, cwd: str = "/home/dev/app") -> bytes:
 async def ready(machine: Machine) -> AsyncIterator[Daemon]:
     """A daemon that knows every session."""
     async with running(machine) as daemon:
-        await daemon.service._session_list._transcripts.complete()
+        await daemon.transcripts.complete()
         yield daemon
 
 

@@ -16,6 +16,7 @@ from podiumd.runtime.errors import InvalidParameter, Refused
 from podiumd.runtime.locks import lockfile
 from podiumd.runtime.locks.holder import Holder
 from podiumd.runtime.maintenance.storage import Storage
+from podiumd.runtime.public_sessions import PublicSessions
 from podiumd.store.facts import Store
 from podiumd.wire.daemon import Pruned
 from tests.runtime.harness import BEGIN, Daemon, Machine, fields_of, running
@@ -27,7 +28,7 @@ DAY = 24 * 60 * 60
 
 def storage_of(daemon: Daemon, **kept: int) -> Storage:
     context = replace(daemon.context, retention=lambda: RetentionSettings(**kept))
-    return Storage(context, daemon.transcripts, daemon.runs)
+    return Storage(context, PublicSessions(daemon.transcripts, daemon.store), daemon.runs)
 
 
 def parts(told: Pruned) -> dict[str, tuple[int, int]]:
@@ -139,7 +140,7 @@ async def test_sessions_that_are_gone_stay_on_the_list_until_they_are_named_or_t
         later = replace(daemon.context, clock=replace(daemon.context.clock, wall=lambda: at))
         care = Storage(
             replace(later, retention=lambda: RetentionSettings(gone_days=1)),
-            daemon.transcripts,
+            PublicSessions(daemon.transcripts, daemon.store),
             daemon.runs,
         )
         assert parts(await care.prune(dry_run=True)) == {"gone": (1, 0)}

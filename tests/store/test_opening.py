@@ -259,7 +259,7 @@ async def test_a_lifted_database_is_too_new_for_release_1_and_its_copy_is_not(
     _written_by_release_1(tmp_path)
     async with open_store(tmp_path):
         pass
-    with pytest.raises(StoreTooNew, match=r"schema 3.*up to 1.*newer"):
+    with pytest.raises(StoreTooNew, match=r"schema 4.*up to 1.*newer"):
         open_facts(tmp_path, RELEASE_1_MIGRATIONS)
     copy = tmp_path / "facts.db.schema-1"
     assert stat.S_IMODE(copy.stat().st_mode) == 0o600

@@ -20,6 +20,7 @@ from podiumd.runtime.api import OpenQuestion, SendPrompt, StartRun, Told
 from podiumd.runtime.context import Context
 from podiumd.runtime.errors import (
     AlreadyEnded,
+    Busy,
     InvalidParameter,
     NotFound,
     OrchestrationDisabled,
@@ -38,6 +39,7 @@ from podiumd.runtime.locks.session_locks import SessionLocks
 from podiumd.runtime.maintenance.storage import Storage
 from podiumd.runtime.maintenance.worktree_care import WorktreeCare
 from podiumd.runtime.open_questions import find_question, open_questions
+from podiumd.runtime.public_sessions import ChangedSessions, PublicSessions
 from podiumd.runtime.recipes.analysis import RecipeTools
 from podiumd.runtime.recipes.catalogue import Catalogue
 from podiumd.runtime.recipes.queries import Recipes
@@ -49,7 +51,6 @@ from podiumd.runtime.sessions.listing import SessionList, all_locks
 from podiumd.runtime.sessions.resolve import Sessions
 from podiumd.runtime.titles import Titles
 from podiumd.runtime.worktrees.diff import run_diff
-from podiumd.sessions.changes import Listener
 from podiumd.sessions.log.open_log import MessageFeed
 from podiumd.sessions.transcripts import Transcripts
 from podiumd.store.errors import StoreError
@@ -97,13 +98,14 @@ class Service:
         self.recipe_tools = RecipeTools(context, catalogue, default_agent)
         self._enabled = orchestration_enabled
         self._tokens = Tokens(context)
-        self._sessions = sessions = Sessions(context, transcripts)
-        self._session_list = SessionList(context, transcripts, sessions, runs)
+        known = PublicSessions(transcripts, context.store)
+        self._sessions = sessions = Sessions(context, known)
+        self._session_list = SessionList(context, known, sessions, runs)
         self._starter = Starter(context, session_locks, catalogue, sessions, default_agent)
         self._events = EventAccess(context, runs)
         self.worktrees = WorktreeCare(context, session_locks, runs)
-        self.storage = Storage(context, transcripts, runs)
-        self._titles = Titles(context, runs, transcripts)
+        self.storage = Storage(context, known, runs)
+        self._titles = Titles(context, runs, transcripts.changed)
         self._prompting = Prompting(context, session_locks, runs, sessions, default_agent)
 
     # -- the daemon --------------------------------------------------------------------------
@@ -365,12 +367,22 @@ class Service:
     ) -> SessionsPage:
         return await self._session_list.page(working_directory, limit, before)
 
-    def sessions_changed(self) -> AbstractContextManager[Listener]:
+    def sessions_changed(self) -> AbstractContextManager[ChangedSessions]:
         """Listen to which sessions change from now on."""
         return self._session_list.listen()
 
     async def sessions_get(self, session_id: str) -> Session:
         return await self._session_list.get(session_id)
+
+    async def knows_session(self, session_id: str) -> bool:
+        """Return whether a run or an agent has a session of this whole id, or is about to."""
+        try:
+            await self._sessions.find(session_id)
+        except NotFound:
+            return False
+        except Busy:
+            return True
+        return True
 
     async def sessions_messages(
         self, session_id: str, after_seq: int | None, limit: int

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import trio
 
 from podiumd.core.decide.workflow import decide
@@ -12,7 +14,6 @@ from podiumd.runtime.errors import NotFound, Refused
 from podiumd.runtime.fact_reader import load
 from podiumd.runtime.run.actor import store_facts
 from podiumd.runtime.run.registry import Runs
-from podiumd.sessions.transcripts import Transcripts
 from podiumd.store.errors import RunForgotten
 from podiumd.wire import views
 from podiumd.wire.runs import Run
@@ -25,10 +26,10 @@ written over with less."""
 class Titles:
     """Gives titles, one at a time: a run that is over has no actor to decide for it."""
 
-    def __init__(self, context: Context, runs: Runs, transcripts: Transcripts) -> None:
+    def __init__(self, context: Context, runs: Runs, changed: Callable[..., None]) -> None:
         self._context = context
         self._runs = runs
-        self._transcripts = transcripts
+        self._changed = changed
         self._lock = trio.Lock()
 
     async def give(self, run_id: str, title: str) -> Run:
@@ -43,7 +44,7 @@ class Titles:
                 state = await actor.submit(c.Rename(**actor.stamp(), title=title))
             else:
                 state = await self._rename_ended(run_id, title)
-        self._transcripts.changed(*state.sessions)
+        self._changed(*state.sessions)
         return views.run_view(state)
 
     async def _rename_ended(self, run_id: str, title: str) -> RunState:

@@ -224,11 +224,23 @@ class Store:
             lambda connection: reading.named(connection, self._upcasters, kind, prefix, limit)
         )
 
-    async def last_named(self, kind: str, name: str) -> StoredFact | None:
-        """Return the newest fact of a type (one of ``schema.NAMED``) that bears an id, if it can be
-        read."""
+    async def agent_session(self, session_id: str) -> str | None:
+        """Return the id that its agent has given to a session."""
         return await self._readers.run(
-            lambda connection: reading.last_named(connection, self._upcasters, kind, name)
+            lambda connection: reading.agent_session(connection, session_id)
+        )
+
+    async def sessions_named(self, agent_session_ids: Sequence[str]) -> dict[str, str]:
+        """Return the sessions to which agents have given these ids, by these."""
+        return await self._readers.run(
+            lambda connection: reading.sessions_named(connection, agent_session_ids)
+        )
+
+    async def named_with_prefix(self, prefix: str, limit: int) -> list[str]:
+        """Return sessions that agents have named and whose id, ours or the agent's, begins with
+        ``prefix``: at most ``limit`` of either."""
+        return await self._readers.run(
+            lambda connection: reading.named_with_prefix(connection, prefix, limit)
         )
 
     async def of_type(self, run_ids: Sequence[str], kind: str) -> list[StoredFact]:

@@ -181,17 +181,34 @@ def named(
     return readable([row for row in rows if row is not None], upcasters)
 
 
-def last_named(
-    connection: sqlite3.Connection, upcasters: Upcasters, kind: str, name: str
-) -> StoredFact | None:
-    """Read the newest fact of a type that bears an id; ``None`` where it cannot be read.
+def agent_session(connection: sqlite3.Connection, session_id: str) -> str | None:
+    """Read the id that an agent has given to a session. Raises ``sqlite3.Error``."""
+    query = "SELECT agent_session_id FROM agent_sessions WHERE session_id = ?"
+    found = connection.execute(query, (session_id,)).fetchone()
+    return None if found is None else str(found[0])
 
-    The type is one of ``schema.NAMED``. Raises ``sqlite3.Error``.
+
+def sessions_named(connection: sqlite3.Connection, ids: Iterable[str]) -> dict[str, str]:
+    """Read the sessions to which agents have given these ids, by the ids. Raises
+    ``sqlite3.Error``."""
+    query = "SELECT session_id FROM agent_sessions WHERE agent_session_id = ?"
+    found = ((one, connection.execute(query, (one,)).fetchone()) for one in ids)
+    return {one: str(row[0]) for one, row in found if row is not None}
+
+
+def named_with_prefix(connection: sqlite3.Connection, prefix: str, limit: int) -> list[str]:
+    """Read the named sessions whose id, ours or the agent's, begins with ``prefix``.
+
+    At most ``limit`` of either. Raises ``sqlite3.Error``.
     """
-    query = "SELECT pos FROM names WHERE type = ? AND name = ? ORDER BY pos DESC LIMIT 1"
-    place = connection.execute(query, (kind, name)).fetchone()
-    rows = [] if place is None else connection.execute(f"{FACTS} WHERE pos = ?", place).fetchall()
-    return next(iter(readable(rows, upcasters)), None)
+    between = (prefix, _after(prefix), limit)
+    ours = """SELECT session_id FROM agent_sessions
+        WHERE session_id >= ? AND session_id < ? LIMIT ?"""
+    theirs = """SELECT session_id FROM agent_sessions
+        WHERE agent_session_id >= ? AND agent_session_id < ? LIMIT ?"""
+    found = connection.execute(ours, between).fetchall()
+    found += connection.execute(theirs, between).fetchall()
+    return [str(session_id) for (session_id,) in found]
 
 
 def readable(

@@ -17,7 +17,6 @@ INCREMENTAL = "PRAGMA auto_vacuum = INCREMENTAL"
 # Facts that can be asked for by ids that they bear, and the fields that have them.
 NAMED = {
     "question.closed": ("question_id",),
-    "session.named": ("session_id", "agent_session_id"),
     "turn.intended": ("turn_id",),
 }
 
@@ -117,8 +116,34 @@ def _index(connection: sqlite3.Connection) -> None:
             connection.execute(_NAMES_SO_FAR, (f"$.{field}", kind, f"$.{field}"))
 
 
+# The id that an agent has given to a session of ours: one each. It outlives the facts of the runs,
+# for the agent's own file outlives them too.
+_AGENT_SESSIONS = """CREATE TABLE agent_sessions (
+    session_id TEXT PRIMARY KEY,
+    agent_session_id TEXT NOT NULL UNIQUE
+) WITHOUT ROWID"""
+
+# The last id holds. One that belongs to another session already is nothing that an agent can take.
+NAME_SESSION = """INSERT INTO agent_sessions SELECT ?1, ?2
+    WHERE NOT EXISTS (SELECT 1 FROM agent_sessions
+        WHERE agent_session_id = ?2 AND session_id <> ?1)
+    AND (?1 = ?2 OR NOT EXISTS (SELECT 1 FROM runs WHERE session_id = ?2))
+    ON CONFLICT (session_id) DO UPDATE SET agent_session_id = excluded.agent_session_id"""
+_NAMED_SO_FAR = """SELECT json_extract(json, '$.session_id'),
+    json_extract(json, '$.agent_session_id')
+    FROM (SELECT pos, CAST(data AS TEXT) AS json FROM facts WHERE type = 'session.named')
+    WHERE json_valid(json) AND json_type(json, '$.session_id') = 'text'
+        AND json_type(json, '$.agent_session_id') = 'text' ORDER BY pos"""
+
+
+def _name_sessions(connection: sqlite3.Connection) -> None:
+    connection.execute(_AGENT_SESSIONS)
+    for named in connection.execute(_NAMED_SO_FAR).fetchall():
+        connection.execute(NAME_SESSION, named)
+
+
 # Entry N lifts a database of schema N to N + 1. A released entry is never changed.
-MIGRATIONS: tuple[Migration, ...] = (_create, _add_ledgers, _index)
+MIGRATIONS: tuple[Migration, ...] = (_create, _add_ledgers, _index, _name_sessions)
 
 
 def schema_version(connection: sqlite3.Connection) -> int:

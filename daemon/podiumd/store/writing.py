@@ -12,7 +12,7 @@ import msgspec
 from podiumd.store.errors import RunForgotten, TokenTaken
 from podiumd.store.reading import last_seq_of
 from podiumd.store.records import Ledger, NewFact, RunRow, StoredFact, checksum
-from podiumd.store.schema import NAMED
+from podiumd.store.schema import NAME_SESSION, NAMED
 
 _INSERT_FACT = "INSERT INTO facts VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
 # Most decisions change nothing that an index of runs has: they write the row's page alone.
@@ -32,11 +32,15 @@ class _Named(msgspec.Struct):
 
     question_id: str = ""
     turn_id: str = ""
-    session_id: str = ""
-    agent_session_id: str = ""
+
+
+class _SessionNamed(msgspec.Struct):
+    session_id: str
+    agent_session_id: str
 
 
 _named = msgspec.json.Decoder(_Named)
+_session_named = msgspec.json.Decoder(_SessionNamed)
 
 
 @dataclass(frozen=True)
@@ -77,6 +81,9 @@ class Decision:
             borne = _named.decode(fact.data)
             for name in {getattr(borne, field) for field in named}:
                 connection.execute("INSERT INTO names VALUES (?, ?, ?)", (fact.type, name, pos))
+        elif fact.type == "session.named":
+            found = _session_named.decode(fact.data)
+            connection.execute(NAME_SESSION, (found.session_id, found.agent_session_id))
         return StoredFact(
             pos=pos,
             seq=seq,
@@ -160,8 +167,12 @@ def put_ledgers(connection: sqlite3.Connection, ledgers: Sequence[Ledger]) -> No
 
 
 def forget_ledger(connection: sqlite3.Connection, session_id: str) -> None:
-    """Delete a session's ledger in the open transaction."""
+    """Delete a session's ledger in the open transaction, and what its agent called it, unless a run
+    has the session still."""
     connection.execute("DELETE FROM ledgers WHERE session_id = ?", (session_id,))
+    query = """DELETE FROM agent_sessions WHERE agent_session_id = ?
+        AND NOT EXISTS (SELECT 1 FROM runs WHERE runs.session_id = agent_sessions.session_id)"""
+    connection.execute(query, (session_id,))
 
 
 def forget_marks(connection: sqlite3.Connection, session_ids: Sequence[str]) -> None:

@@ -6,7 +6,10 @@ import json
 import uuid
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from podiumd.core.reply.report import TurnReport
+from podiumd.drivers.base import SessionNamed
 from tests.gateway.phone.phone_server import PhoneServer, open_phone_server
 from tests.runtime.fake_agent import done
 from tests.runtime.harness import Machine
@@ -132,6 +135,29 @@ async def test_an_id_that_the_app_believes_to_be_new_is_resumed_when_it_is_known
     client.say("prompt", text="Go on", new_session_id=known)
     await client.hears("ack")
     assert (await server.daemon.turn()).request.session_id == known
+
+
+async def test_a_session_of_an_agent_that_keeps_no_file_is_gone_on_with_though_it_looks_new(
+    server: PhoneServer, machine: Machine
+) -> None:
+    """P-9.12: no message of it was ever seen on the phone."""
+    named = replace(machine.agent.capabilities, names_sessions=True)
+    machine.agent.capabilities = named
+    _, key = await server.devices.pair(None)
+    client = await server.connected(key)
+    mine = str(uuid.uuid4())
+    where = {"working_directory": str(machine.project)}
+    client.say("prompt", text="Hi", new_session_id=mine, **where)
+    turn = await server.daemon.turn()
+    turn.says(SessionNamed("ses_1"))
+    turn.end(done())
+    await server.daemon.ended(turn.request.run_id)
+    client.hang_up()
+    client = await server.connected(key)
+    client.say("prompt", text="Go on", new_session_id=mine, **where)
+    request = (await server.daemon.turn()).request
+    assert (request.session_id, request.session_mode) == (mine, "resume")
+    assert request.agent_session_id == "ses_1" and request.prompt == "Go on"
 
 
 async def test_an_older_app_names_a_session_or_none_and_gets_the_answer_in_one_message(

@@ -253,10 +253,10 @@ class Prompting:
         owner = self._session_locks.owner(request.session_id)
         if owner is not None:
             return self._runs.get(owner)
-        elsewhere = self._context.leases.peek(request.session_id)
+        own_id = await self._sessions.own_id(request.session_id)
+        elsewhere = self._session_locks.peek(request.session_id, own_id)
         if elsewhere is not None:  # another daemon's agent is no foreign program to wait for
             raise busy(elsewhere, session_id=request.session_id)
-        own_id = await self._sessions.own_id(request.session_id)
         for agent in self._context.agents.values():
             holder = agent.open_elsewhere(request.session_id, own_id)
             if holder is None:
@@ -289,7 +289,8 @@ class Prompting:
             with suppress(c.CommandRefused):  # it has just ended: the session is the prompt's own
                 await owner.submit(note)
                 return owner.run_id
-        taken = self._session_locks.acquire_session(session_id, run_id, "prompt")
+        own_id = await self._sessions.own_id(session_id)
+        taken = self._session_locks.acquire_session(session_id, run_id, "prompt", own_id)
         if taken is None:
             return None
         if request.if_busy in ("queue", "deliver") and self._session_locks.held_here(session_id):

@@ -250,7 +250,7 @@ def hold_session(
         Busy: another holder has it, a terminal included.
     """
     # The lease first: another daemon's agent has a record as a foreign program has one.
-    taken = session_locks.acquire_session(session_id, run_id, kind)
+    taken = session_locks.acquire_session(session_id, run_id, kind, own_id)
     if taken is not None:
         raise busy(taken, session_id=session_id)
     for agent in context.agents.values():

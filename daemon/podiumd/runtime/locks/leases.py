@@ -161,6 +161,18 @@ class LeaseBook:
         wanted = msgspec.structs.replace(holder, session_id=session_id)
         return self._try(self._session_path(session_id), wanted)
 
+    def name_also(self, session_id: str, other: str) -> Holder | None:
+        """Let a lease that the caller has also be that of another id of its session.
+
+        It is one lock with two names, so whoever holds the one, an agent that has inherited it too,
+        holds the other. Returns the holder of the other, if that is not the same. Raises
+        ``ValueError`` for an id that no session can have, ``LeaseError``, ``OSError``.
+        """
+        second = self._session_path(other)
+        if lockfile.name_also(self._session_path(session_id), second):
+            return None
+        return _named(second, lockfile.read_record(second))
+
     def try_tree(self, path: str | os.PathLike[str], holder: Holder) -> Lease | Holder:
         """Take the lease of a working tree, identified by its real path, or return its holder."""
         real = os.path.realpath(path)
@@ -228,8 +240,20 @@ class LeaseBook:
         return [self._directory / name for name in names if _LOCK_FILE.fullmatch(name)]
 
     def _scan(self) -> list[Holder]:
-        held = map(self._peek, self._files())
-        return [holder for holder in held if holder is not None]
+        """List the holders, of a lock with two names under that of its record."""
+        held: dict[tuple[int, int], Holder] = {}
+        for path in self._files():
+            holder = lockfile.peek(path)
+            if holder is None:
+                continue
+            with suppress(FileNotFoundError):
+                status = path.lstat()
+                named = _named(path, holder)
+                if named.session_id == holder.session_id:
+                    held[status.st_dev, status.st_ino] = named
+                else:
+                    held.setdefault((status.st_dev, status.st_ino), named)
+        return [*held.values()]
 
     def _try(self, path: Path, holder: Holder) -> Lease | Holder:
         lockfile.prepare_directory(self._directory)

@@ -89,6 +89,27 @@ def try_lock(path: Path) -> int | None:
     return None
 
 
+def name_also(path: Path, other: Path) -> bool:
+    """Give a lock file a second name, so that one lock is both; ``False``: the other is locked.
+
+    The lock of ``path`` is held. Raises ``LeaseError``, ``OSError`` where the file system has no
+    such names.
+    """
+    for _ in range(_ATTEMPTS):
+        if other.exists() and other.samefile(path):
+            return True
+        fd = try_lock(other)
+        if fd is None:
+            return False
+        try:
+            other.unlink()
+            with contextlib.suppress(FileExistsError):  # another was quicker: once more
+                other.hardlink_to(path)
+        finally:
+            unlock(fd)
+    return False
+
+
 def remove_unused(path: Path, before: float) -> bool:
     """Unlink a lock file without holder, if it was taken last before a time; return whether.
 

@@ -7,6 +7,7 @@ for it and have it in the order in which they came.
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Callable
 from contextlib import suppress
@@ -15,6 +16,8 @@ import msgspec
 
 from podiumd.runtime.locks.holder import Holder
 from podiumd.runtime.locks.leases import Lease, LeaseBook
+
+log = logging.getLogger(__name__)
 
 
 class _Held(msgspec.Struct):
@@ -46,11 +49,16 @@ class SessionLocks:
             since=self._now(),
         )
 
-    def acquire_session(self, session_id: str, run_id: str, kind: str) -> Holder | None:
-        """Take a session for a run; the present holder if it cannot be had."""
+    def acquire_session(
+        self, session_id: str, run_id: str, kind: str, own_id: str | None = None
+    ) -> Holder | None:
+        """Take a session for a run; the present holder if it cannot be had.
+
+        ``own_id`` is the agent's own id of it: under that too nothing else may have it.
+        """
         held = self._sessions.get(session_id)
         if held is not None and run_id in (held.owner, held.borrower):
-            return None
+            return self.name_also(session_id, own_id)
         first = next(iter(self._lines.get(session_id, ())), run_id)
         if held is None and first != run_id:
             return self.holder(first, "prompt")
@@ -58,8 +66,35 @@ class SessionLocks:
         if isinstance(found, Holder):
             return found
         self._sessions[session_id] = _Held(run_id, found)
+        other = self.name_also(session_id, own_id)
+        if other is not None:
+            del self._sessions[session_id]
+            found.release()
+            return other
         self._leave_line(session_id, run_id)
         return None
+
+    def peek(self, *ids: str) -> Holder | None:
+        """Look up who has a session, under whichever of its ids."""
+        for one in ids:
+            with suppress(ValueError):  # an agent's own may be no name for a lock
+                holder = self._leases.peek(one)
+                if holder is not None:
+                    return holder
+        return None
+
+    def name_also(self, session_id: str, own_id: str | None) -> Holder | None:
+        """Hold a session that this daemon has under the agent's own id too; who does else.
+
+        Where that cannot be, as of a file system without hard links, the agent has its own ways.
+        """
+        if own_id in (None, session_id) or session_id not in self._sessions:
+            return None
+        try:
+            return self._leases.name_also(session_id, own_id)
+        except (ValueError, OSError) as error:
+            log.warning("the session %s is not held under its agent's id: %s", session_id, error)
+            return None
 
     def reacquire_session(
         self, session_id: str, run_id: str, kind: str, turn_id: str | None

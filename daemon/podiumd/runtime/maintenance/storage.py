@@ -23,9 +23,10 @@ from podiumd.runtime.context import Context
 from podiumd.runtime.errors import InvalidParameter, Refused
 from podiumd.runtime.locks.lockfile import LeaseError, remove_unused
 from podiumd.runtime.maintenance import housekeeping
+from podiumd.runtime.public_sessions import PublicSessions
 from podiumd.runtime.run.registry import Runs
 from podiumd.runtime.worktrees.listing import Sizes
-from podiumd.sessions.transcripts import StillThere, Transcripts, UnknownSession
+from podiumd.sessions.transcripts import StillThere, UnknownSession
 from podiumd.store.connection import FACTS_NAME
 from podiumd.store.errors import StoreError
 from podiumd.store.index import INDEX_NAME
@@ -136,7 +137,7 @@ Remove = Callable[[list[Item]], Awaitable[int]]
 class Storage:
     """STATE as a person sees to it."""
 
-    def __init__(self, context: Context, transcripts: Transcripts, runs: Runs) -> None:
+    def __init__(self, context: Context, transcripts: PublicSessions, runs: Runs) -> None:
         self._context = context
         self._transcripts = transcripts
         self._runs = runs

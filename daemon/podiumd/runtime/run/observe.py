@@ -16,7 +16,6 @@ from podiumd.core.run import progress
 from podiumd.core.run.facts import RunStarted, TreeLook, TreeMark
 from podiumd.core.run.state import RunState
 from podiumd.formats.claude_transcript import foreign_user_rows
-from podiumd.runtime.agent_sessions import agent_session
 from podiumd.runtime.context import Agent
 from podiumd.runtime.locks.holder import Holder
 from podiumd.runtime.locks.lockfile import LeaseError
@@ -87,12 +86,12 @@ async def _seen(actor: RunActor, state: RunState) -> c.Proceed | None:
     if agent is None:
         return c.Proceed(**actor.stamp(), problem="its agent is not configured any more")
     session = state.session_id
-    own_id = await _own_name(actor, agent, state, session) or session
-    holder = _take_session(actor, agent, session, own_id) or await acquire_tree(actor)
+    own_id = await _own_id(actor, agent, session)
+    named = own_id or await _own_id(actor, agent, state.fork_from)
+    holder = _take_session(actor, agent, session, own_id or session) or await acquire_tree(actor)
     if holder is not None and not state.begun and _is_ours(actor):
         actor.session_locks.wait_in_line(session, actor.run_id, actor.poke)
         return None
-    named = await _agent_session(actor, agent, state)
     path = _transcript(actor, agent, named or session)
     mark = await actor.context.store.mark(session)
     foreign_rows = 0 if path is None or mark is None else await _foreign_rows(path, mark)
@@ -187,7 +186,8 @@ async def _mark(state: RunState) -> TreeMark | None:
 
 def _take_session(actor: RunActor, agent: Agent, session: str, own_id: str) -> Holder | None:
     """Make sure that the run holds its step's session; else who does. ``own_id``: the agent's."""
-    holder = actor.session_locks.acquire_session(session, actor.run_id, actor.state.start.kind)
+    kind = actor.state.start.kind
+    holder = actor.session_locks.acquire_session(session, actor.run_id, kind, own_id)
     if holder is not None:
         return holder
     lease = actor.session_locks.lease(session)
@@ -251,20 +251,18 @@ def _locked(holder: Holder | None) -> str | None:
     return " ".join(f"{key} {value}" for key, value in known if value is not None)
 
 
-async def _agent_session(actor: RunActor, agent: Agent, state: RunState) -> str | None:
-    """Find the agent's own id of the session that the turn goes on with, or is to copy."""
-    for session in (state.session_id, state.fork_from):
-        named = None if session is None else await _own_name(actor, agent, state, session)
-        if named is not None:
-            return named
-    return None
+async def _own_id(actor: RunActor, agent: Agent, session: str | None) -> str | None:
+    """Find the agent's own id of a session, of an agent that names them.
 
-
-async def _own_name(actor: RunActor, agent: Agent, state: RunState, session: str) -> str | None:
-    """Find the agent's own id of a session, if it has named it."""
-    if not agent.driver.capabilities.names_sessions:
+    A session that Podium did not begin is known by that id, and by its file.
+    """
+    if session is None or not agent.driver.capabilities.names_sessions:
         return None
-    return state.agent_sessions.get(session) or await agent_session(actor.context.store, session)
+    named = actor.state.agent_sessions.get(session)
+    named = named or await actor.context.store.agent_session(session)
+    if named is None and _transcript(actor, agent, session) is not None:
+        return session
+    return named
 
 
 def _transcript(actor: RunActor, agent: Agent, session: str) -> Path | None:

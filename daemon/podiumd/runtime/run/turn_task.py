@@ -270,6 +270,7 @@ class TurnTask:
                 **now, turn_id=intent.turn_id, agent_session_id=event.agent_session_id
             )
             await actor.report(named)
+            actor.session_locks.name_also(intent.session_id, event.agent_session_id)
         elif isinstance(event, base.ApprovalRequested):
             self._asked.add(event.request_id)
             asked = c.ReportApproval(

@@ -13,17 +13,16 @@ from msgspec.structs import replace
 
 from podiumd.core.times import wire_time
 from podiumd.formats.session import NAMED_BY_A_PERSON, milliseconds
-from podiumd.runtime.agent_sessions import session_of
 from podiumd.runtime.context import Context
 from podiumd.runtime.errors import InvalidParameter, NotFound, Overloaded, Refused
 from podiumd.runtime.locks.holder import Holder
+from podiumd.runtime.public_sessions import ChangedSessions, PublicSessions, own_id
 from podiumd.runtime.run.registry import Runs
 from podiumd.runtime.session_names import Named
 from podiumd.runtime.sessions.resolve import Sessions
-from podiumd.sessions.changes import Listener
 from podiumd.sessions.index.table import Row
 from podiumd.sessions.log.open_log import MessageFeed
-from podiumd.sessions.transcripts import StillThere, Transcripts, UnknownSession, Unsettled
+from podiumd.sessions.transcripts import StillThere, UnknownSession, Unsettled
 from podiumd.wire.sessions import ActiveRecipe, Lock, MessagesPage, Session, SessionsPage
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -35,7 +34,7 @@ class SessionList:
     """The list of sessions, and what is in them."""
 
     def __init__(
-        self, context: Context, transcripts: Transcripts, sessions: Sessions, runs: Runs
+        self, context: Context, transcripts: PublicSessions, sessions: Sessions, runs: Runs
     ) -> None:
         self._context = context
         self._transcripts = transcripts
@@ -61,7 +60,7 @@ class SessionList:
         rows, total = await self._transcripts.listing(working_directory, limit, until)
         return SessionsPage(sessions=tuple(await self._public(rows)), total=total)
 
-    def listen(self) -> AbstractContextManager[Listener]:
+    def listen(self) -> AbstractContextManager[ChangedSessions]:
         """Hear of every session that changes from now on."""
         return self._transcripts.listen()
 
@@ -100,10 +99,10 @@ class SessionList:
         foreign = {holder.session_id: holder for holder in await _elsewhere(self._context)}
         recipes = self._active_recipes()
         names = await self._context.names.of(self._context.store)
-        counts = await self._transcripts.companion_counts([row.session_id for row in rows])
+        counts = await self._transcripts.companion_counts(rows)
         public = []
         for row in rows:
-            held = self._context.leases.peek(row.session_id) or foreign.get(row.session_id)
+            held = self._held(row) or foreign.get(row.session_id)
             count = counts.get(row.session_id, {})
             public.append(
                 Session(
@@ -124,6 +123,11 @@ class SessionList:
                 )
             )
         return public
+
+    def _held(self, row: Row) -> Holder | None:
+        """Return who has a session: a daemon that has not begun it knows it by the agent's id."""
+        peek = self._context.leases.peek
+        return peek(row.session_id) or peek(own_id(row))
 
     def _active_recipes(self) -> dict[str, ActiveRecipe]:
         found: dict[str, ActiveRecipe] = {}
@@ -187,13 +191,11 @@ async def all_locks(context: Context) -> list[Lock]:
 
 async def _elsewhere(context: Context) -> list[Holder]:
     """List the sessions that processes of others have open, by the ids that all know."""
-    found = list[Holder]()
-    for agent in context.agents.values():
-        names = agent.driver.capabilities.names_sessions
-        for holder in agent.all_open_elsewhere():
-            known = await session_of(context.store, holder.session_id or "") if names else None
-            found.append(holder if known is None else replace(holder, session_id=known))
-    return found
+    found = [one for agent in context.agents.values() for one in agent.all_open_elsewhere()]
+    ours = await context.store.sessions_named([one.session_id or "" for one in found])
+    return [
+        replace(one, session_id=ours.get(one.session_id or "", one.session_id)) for one in found
+    ]
 
 
 def _row(holder: Holder) -> Lock:

@@ -7,12 +7,12 @@ from contextlib import suppress
 
 import msgspec
 
-from podiumd.runtime.agent_sessions import agent_session, session_of
 from podiumd.runtime.context import Context
 from podiumd.runtime.errors import InvalidParameter, NotFound
 from podiumd.runtime.fact_reader import summary
 from podiumd.runtime.locks.holder import busy
-from podiumd.sessions.transcripts import Transcripts, UnknownSession
+from podiumd.runtime.public_sessions import PublicSessions
+from podiumd.sessions.transcripts import UnknownSession
 
 SHORTEST_PREFIX = 4
 """Characters of an id that may stand for it: fewer would too soon mean another."""
@@ -32,27 +32,25 @@ class Session(msgspec.Struct, frozen=True):
 class Sessions:
     """Finds sessions among this daemon's runs and the agents' own files."""
 
-    def __init__(self, context: Context, transcripts: Transcripts) -> None:
+    def __init__(self, context: Context, transcripts: PublicSessions) -> None:
         self._context = context
         self._transcripts = transcripts
 
     async def resolve(self, session_id: str) -> str:
         """Resolve an id, or a beginning that only one session has, to the full id.
 
-        An agent's own id of a session, written whole, stands for it too. An unknown id is returned
-        as it is: the code that needs the session reports it.
+        An agent's own id of a session, or such a beginning of it, stands for it too. An unknown id
+        is returned as it is: the code that needs the session reports it.
 
         Raises:
             InvalidParameter: more than one begins with it.
         """
-        if any(one.driver.capabilities.names_sessions for one in self._context.agents.values()):
-            named = await session_of(self._context.store, session_id)
-            if named is not None:
-                return named
+        named = await self._context.store.sessions_named([session_id])
+        if session_id in named:
+            return named[session_id]
         if _WHOLE.fullmatch(session_id) or len(session_id) < SHORTEST_PREFIX:
             return session_id
-        found = set(await self._transcripts.with_prefix(session_id.lower(), _NAMED + 1))
-        found.update(await self._context.store.sessions_with_prefix(session_id, _NAMED + 1))
+        found = await self._transcripts.with_prefix(session_id, _NAMED + 1)
         if session_id in found or not found:
             return session_id
         if len(found) > 1:
@@ -63,11 +61,7 @@ class Sessions:
 
     async def own_id(self, session_id: str) -> str:
         """Return an agent's own id of a session: its name for it, else the id that all know."""
-        if any(one.driver.capabilities.names_sessions for one in self._context.agents.values()):
-            named = await agent_session(self._context.store, session_id)
-            if named is not None:
-                return named
-        return session_id
+        return await self._context.store.agent_session(session_id) or session_id
 
     async def find(self, session_id: str) -> Session:
         """Find the session of this id.

@@ -18,9 +18,8 @@ async def known(service: Service, session_id: str | None) -> bool:
 
 
 async def known_or_held(service: Service, session_id: str | None) -> bool:
-    """Return whether there is such a session, or a turn is about to make it: an agent writes
-    nothing down in its first second."""
+    """Return whether there is such a session, or a turn has made it or is about to: an agent writes
+    nothing down in its first second, and some write nothing that can be read."""
     if session_id is None or await known(service, session_id):
         return session_id is not None
-    locks = await service.locks()
-    return any(held.session_id == session_id for held in locks)
+    return await service.knows_session(session_id)

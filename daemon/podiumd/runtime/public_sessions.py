@@ -1,0 +1,118 @@
+"""Sessions under the one id that clients know: Podium's where an agent has named it otherwise.
+
+The index knows a session by its file, and so by the agent's own id of it. Which session of ours
+that is stands in ``facts.db``: here, between the two, each id becomes the other. So nothing moves
+when an agent names a session, and it does not matter which was there first, the file or the name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
+
+from msgspec.structs import replace
+
+from podiumd.sessions.changes import Listener
+from podiumd.sessions.index.table import Row
+from podiumd.sessions.index.tree import session_of
+from podiumd.sessions.log.open_log import MessageFeed
+from podiumd.sessions.transcripts import Transcripts
+from podiumd.store.facts import Store
+from podiumd.wire.sessions import MessagesPage
+
+
+class ChangedSessions:
+    """A listener to changes, by the ids that clients know."""
+
+    def __init__(self, listener: Listener, store: Store) -> None:
+        self._listener = listener
+        self._store = store
+
+    async def changed(self) -> set[str]:
+        """Wait until there is something, then take it: the ids since the last time."""
+        return await _public(self._store, sorted(await self._listener.changed()))
+
+
+class PublicSessions:
+    """The transcripts, by the ids that clients know. Its methods are those of ``Transcripts``."""
+
+    def __init__(self, transcripts: Transcripts, store: Store) -> None:
+        self._transcripts = transcripts
+        self._store = store
+
+    async def count(self) -> int:
+        """Return how many sessions there are."""
+        return await self._transcripts.count()
+
+    async def listing(
+        self, working_directory: str | None, limit: int, before: int | None
+    ) -> tuple[list[Row], int]:
+        """Return a page of sessions, newest first, and how many there are in all."""
+        rows, total = await self._transcripts.listing(working_directory, limit, before)
+        ours = await self._store.sessions_named([row.session_id for row in rows])
+        return [_called(row, ours.get(row.session_id)) for row in rows], total
+
+    async def row(self, session_id: str) -> Row:
+        """Return one session. Raises ``UnknownSession``."""
+        return _called(await self._transcripts.row(await self._own(session_id)), session_id)
+
+    async def with_prefix(self, prefix: str, limit: int) -> set[str]:
+        """Return sessions of which an id begins so, ours or the agent's: of more than ``limit`` at
+        least so many."""
+        found = await self._transcripts.with_prefix(prefix.lower(), limit)
+        return {
+            *await _public(self._store, found),
+            *await self._store.sessions_with_prefix(prefix, limit),
+            *await self._store.named_with_prefix(prefix, limit),
+        }
+
+    async def companion_counts(self, rows: Sequence[Row]) -> dict[str, dict[str, int]]:
+        """Return how many files of each kind belong to each session."""
+        own = {own_id(row): row.session_id for row in rows}
+        counts = await self._transcripts.companion_counts([*own])
+        return {own[session_id]: count for session_id, count in counts.items()}
+
+    async def gone(self, before: int | None) -> list[str]:
+        """Return the sessions whose transcript is gone."""
+        return sorted(await _public(self._store, await self._transcripts.gone(before)))
+
+    async def forget(self, session_id: str) -> None:
+        """Take a session off the list. Raises ``UnknownSession``, ``StillThere``."""
+        await self._transcripts.forget(await self._own(session_id))
+
+    async def messages(self, session_id: str, after: int | None, limit: int) -> MessagesPage:
+        """Return a page of messages. Raises ``UnknownSession``, ``Unsettled``."""
+        return await self._transcripts.messages(await self._own(session_id), after, limit)
+
+    @asynccontextmanager
+    async def follow(
+        self, session_id: str, after: int | None, limit: int
+    ) -> AsyncIterator[MessageFeed]:
+        """Yield a page, and a feed of all that follows it. Raises as ``messages``."""
+        own = await self._own(session_id)
+        async with self._transcripts.follow(own, after, limit) as feed:
+            feed.about = session_id
+            yield feed
+
+    @contextmanager
+    def listen(self) -> Iterator[ChangedSessions]:
+        """Hear of every session that changes from now on."""
+        with self._transcripts.listen() as listener:
+            yield ChangedSessions(listener, self._store)
+
+    async def _own(self, session_id: str) -> str:
+        return await self._store.agent_session(session_id) or session_id
+
+
+def own_id(row: Row) -> str:
+    """Return the agent's own id of a session, which its file bears."""
+    return session_of(row.path)
+
+
+async def _public(store: Store, own_ids: Sequence[str]) -> set[str]:
+    ours = await store.sessions_named(own_ids)
+    return {ours.get(one, one) for one in own_ids}
+
+
+def _called(row: Row, session_id: str | None) -> Row:
+    return row if session_id in (None, row.session_id) else replace(row, session_id=session_id)
