@@ -1,6 +1,7 @@
 """A driver with one thing broken, for each case that is passed: each is seen to fail.
 
-It is Claude's, and Codex's for the cases that Claude's need not pass.
+It is Claude's; Codex's for the cases that Claude's need not pass, and that of the Agent Client
+Protocol for those that neither need pass.
 """
 
 from __future__ import annotations
@@ -14,18 +15,24 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
+from podiumd.agents.acp import leave
+from podiumd.agents.acp.dialect import AcpDialect
+from podiumd.agents.acp.driver import AcpDriver
+from podiumd.agents.acp.handshake import Handshake
 from podiumd.agents.claude import arguments, dialect, driver, tools
 from podiumd.agents.claude.arguments import claude_arguments
 from podiumd.agents.claude.dialect import ClaudeDialect
 from podiumd.agents.claude.driver import ClaudeDriver
 from podiumd.agents.codex import dialect as codex_dialect
 from podiumd.agents.codex.dialect import CodexDialect
+from podiumd.agents.codex.driver import CodexDriver
 from podiumd.core.reply.report import TurnReport
 from podiumd.drivers import spooled, spooled_driver
 from podiumd.drivers.agent_process import AgentProcess
 from podiumd.drivers.base import (
     ApprovalWithdrawn,
     Decision,
+    Driver,
     Output,
     PendingTurn,
     PromptState,
@@ -38,6 +45,7 @@ from podiumd.drivers.dialect import Group
 from podiumd.drivers.failed_start import FailedStart
 from podiumd.drivers.spool import SpoolReader
 from podiumd.formats import claude_control, claude_turn, jsonrpc_lines
+from podiumd.formats.acp import calls, wire
 from podiumd.formats.claude_events import BadLine, ControlRequest, Other
 from podiumd.formats.claude_stream import decode
 from podiumd.formats.jsonrpc_lines import Answer
@@ -303,16 +311,21 @@ def all_turns_have_one_spool(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(spooled, "SpoolReader", reader)
 
 
-def _inspected(patch: pytest.MonkeyPatch, status: TurnStatus) -> None:
-    async def inspect(self: ClaudeDriver, pending: PendingTurn) -> TurnStatus:
+BROKEN_OFF: Final = TurnStatus(state="broken", report=TurnReport(kind="broken"))
+
+
+def _inspected(
+    patch: pytest.MonkeyPatch, status: TurnStatus, driver: type[Driver] = ClaudeDriver
+) -> None:
+    async def inspect(self: Driver, pending: PendingTurn) -> TurnStatus:
         return status
 
-    patch.setattr(ClaudeDriver, "inspect", inspect)
+    patch.setattr(driver, "inspect", inspect)
 
 
 @noticed_by(*(f"50.{number:02}" for number in range(11)), "32c", "53", "55", "56", "57")
 def whatever_was_going_on_is_broken(patch: pytest.MonkeyPatch) -> None:
-    _inspected(patch, TurnStatus(state="broken", report=TurnReport(kind="broken")))
+    _inspected(patch, BROKEN_OFF)
 
 
 @noticed_by("54")
@@ -383,3 +396,65 @@ def what_has_no_answered_mark_is_written_again(patch: pytest.MonkeyPatch) -> Non
         return [group for one in real(self) for group in (one, one)]
 
     patch.setattr(CodexDialect, "replies", replies)
+
+
+@noticed_by("50.11", "50.12", subject="codex")
+def a_turn_of_codex_that_was_going_on_is_broken(patch: pytest.MonkeyPatch) -> None:
+    _inspected(patch, BROKEN_OFF, CodexDriver)
+
+
+@noticed_by("50.13", "50.14", subject="acp")
+def a_turn_of_the_protocol_that_was_going_on_is_broken(patch: pytest.MonkeyPatch) -> None:
+    _inspected(patch, BROKEN_OFF, AcpDriver)
+
+
+@noticed_by("05", subject="acp")
+def any_version_of_the_protocol_will_do(patch: pytest.MonkeyPatch) -> None:
+    real = Handshake._greeted
+
+    def greeted(self: Handshake, about: wire.InitializeResponse) -> None:
+        real(self, replace(about, protocol_version=wire.VERSION))
+
+    patch.setattr(Handshake, "_greeted", greeted)
+
+
+@noticed_by("10", subject="acp")
+def what_is_said_before_the_prompt_is_told(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(AcpDialect, "_past", False)
+
+
+@noticed_by("10b", subject="acp")
+def the_past_ends_where_the_session_is_open(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(AcpDialect, "_past", property(lambda self: not self._planned))
+
+
+@noticed_by("11", subject="acp")
+def a_session_that_is_opened_has_to_be_described(patch: pytest.MonkeyPatch) -> None:
+    real = Handshake.answered
+
+    def answered(self: Handshake, name: str, answer: Answer) -> None:
+        if name == calls.OPEN and answer.error is None and answer.result is None:
+            self._refuse("opened, and nothing said of it")
+        real(self, name, answer)
+
+    patch.setattr(Handshake, "answered", answered)
+
+
+@noticed_by("12", subject="acp")
+def a_mode_that_was_set_is_believed(patch: pytest.MonkeyPatch) -> None:
+    def see_mode(self: Handshake) -> None:
+        if self._mode_answered and not self.ready:
+            self._set_model()
+
+    patch.setattr(Handshake, "_see_mode", see_mode)
+
+
+@noticed_by("30", subject="acp")
+def leave_for_good_stands_in_for_leave_for_once(patch: pytest.MonkeyPatch) -> None:
+    real = leave.once
+
+    def once(options: Sequence[wire.PermissionOption], behavior: Any) -> str:
+        always = (one.option_id for one in options if one.kind == f"{behavior}_always")
+        return real(options, behavior) or next(always, "")
+
+    patch.setattr(leave, "once", once)

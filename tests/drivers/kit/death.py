@@ -17,7 +17,7 @@ from tests.drivers.kit.registry import case
 from tests.drivers.rig import STEER, approvals, follow, states
 from tests.patience import HANG_SECONDS
 
-ENDS: Final = re.compile(rb"completed|stopReason")
+ENDS: Final = re.compile(rb'turn/completed|stopReason|"state": ?"idle"')
 """What an agent has written when its turn is over."""
 
 ABSENT: Final = ("turn.fifo-written",)
@@ -32,7 +32,14 @@ KILLS: Final = (
     "turn.idle-seen",
     "turn.ended-process",
     "turn.swept",
+    "handshake.before-write",
+    "handshake.after-write",
+    "handshake.before-write:3",
+    "handshake.after-write:3",
 )
+
+
+NO_NAME: Final = str.maketrans(".-:", "___")
 
 
 def at_work(bench: Bench, event: TurnEvent) -> bool:
@@ -47,7 +54,8 @@ async def killed(bench: Bench, failpoint: str) -> None:
     request = bench.request()
     await bench.killed_at(failpoint, request)
     takes_words = bench.driver.capabilities.steer
-    steered = takes_words and failpoint not in ("steer.before-write", *ABSENT, *BEFORE_ASKING)
+    before = failpoint in ("steer.before-write", *ABSENT, *BEFORE_ASKING)
+    steered = takes_words and not before and not failpoint.startswith("handshake.")
     sent = (request.prompt_uuid, STEER) if steered else (request.prompt_uuid,)
     report, events = await bench.goes_on(bench.pending(request, None, sent_uuids=sent), ALLOWING)
     assert (report.kind, report.texts) == ("done", ("first", "last")), report
@@ -63,7 +71,7 @@ for _number, _point in enumerate(KILLS):
     async def _killed(bench: Bench, point: str = _point) -> None:
         await killed(bench, point)
 
-    _killed.__name__ = f"killed_at_{_point}".replace(".", "_").replace("-", "_")
+    _killed.__name__ = f"killed_at_{_point}".translate(NO_NAME)
     case(f"50.{_number:02}", long=_number % 3 != 0)(_killed)
 
 

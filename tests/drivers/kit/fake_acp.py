@@ -29,12 +29,16 @@ class Acp(Rpc):
         self._mode = "auto" if self.script["mode_refused"] else "default"
         self._model = "m"
         self._servers: list[Json] = []
+        self._behind = False
+        """The past of the session that it has opened is still to be sent."""
 
     # -- the handshake ------------------------------------------------------------------------
 
     def on_initialize(self, key: str | int, params: Json) -> None:
         version = self.script["version"]
         sessions: Json = {"list": {}, "resume": {}, "close": {}, "delete": {}, "fork": {}}
+        if self.script["replays"]:  # who goes on without its past sends nothing of it
+            del sessions["resume"]
         self.result(
             key,
             {
@@ -69,17 +73,13 @@ class Acp(Rpc):
 
     def on_session_load(self, key: str | int, params: Json) -> None:
         if not self._unknown(key, params):
-            late = bool(self.script["replays_late"])
-            if not late:
+            self._behind = bool(self.script["replays_late"])
+            if not self._behind:
                 self._replay()
             self._opened(key, params)
-            if late:
-                self._replay()
 
     def on_session_resume(self, key: str | int, params: Json) -> None:
         if not self._unknown(key, params):
-            if self.script["replays"]:  # no agent that does it well is asked about its past
-                self._replay()
             self._opened(key, params)
 
     def _unknown(self, key: str | int, params: Json) -> bool:
@@ -126,6 +126,8 @@ class Acp(Rpc):
             return
         self._set(params["configId"], params["value"])
         self.result(key, self._options())
+        if self._behind:
+            self._replay()
 
     def _set(self, what: str, value: str) -> None:
         if what == "mode" and not self.script["mode_refused"]:
@@ -136,16 +138,16 @@ class Acp(Rpc):
     def on_session_prompt(self, key: str | int, params: Json) -> None:
         if self.script["silent"]:
             return
-        if self.working:
+        if self.working and not self.script["queues"]:
             self.refuse(key, -32600, "Invalid request: another turn is already in progress")
             return
         self.working = True
         words = "".join(block.get("text", "") for block in params["prompt"])
-        self.do(lambda: self._turn(key, words))
-
-    def _turn(self, key: str | int, words: str) -> None:
         history = self.history(self.session_id)
-        self.keep(words)
+        self.keep(words)  # before the next line is read: a prompt that has arrived is not lost
+        self.do(lambda: self._turn(key, words, history))
+
+    def _turn(self, key: str | int, words: str, history: list[str]) -> None:
         try:
             reply = self.converse(words, history)
         except Ended:

@@ -4,13 +4,16 @@
 standard library alone. The script:
 
 * ``home``: the agent's directory. ``model.jsonl`` in it has a line for each request to the model,
-  ``tools.jsonl`` one for each tool that ran, so that who looks sees what happened twice.
+  ``tools.jsonl`` one for each tool that ran, ``answers.jsonl`` one for each answer to a question:
+  who looks sees what happened twice.
 * ``replies``: what the model says, one reply a request, whichever process makes it. A reply has
   ``text`` (a string, or a list of pieces), ``tools`` (each a ``command``, or ``own`` and ``args``,
   a call of one of Podium's; with ``ask`` false nobody is asked), ``structured``, ``error``
   (``status``, ``message``, ``kind``), ``then``: what happens behind its text: ``hold`` (nothing,
   for ever), ``die``, ``cut`` (it ends within a line), ``retries`` (once, and again when its pipe
   ``again`` is opened).
+* ``rules``, in place of ``replies``: a reply is the first one whose ``prompt``, the turn's, and
+  ``results``, of the tools just used, are found by the regular expressions that it has for them.
 * what it does wrong, by name: see ``QUIRKS``.
 """
 
@@ -18,6 +21,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import sys
 import threading
@@ -35,8 +39,8 @@ QUIRKS: Final = {
     "logged_out": "asks for a login when a session is opened",
     "model_unknown": "knows no model but its own",
     "mode_refused": "keeps its own mode, whatever it is told",
-    "replays": "sends so many updates of the past when it opens a session",
-    "replays_late": "goes on with that after its answer",
+    "replays": "sends so many updates of the past when it loads a session, and cannot do without",
+    "replays_late": "does that after all its answers, behind the mode",
     "null_open": "answers the opening of a session with null",
     "dribbles": "writes some bytes at a time, also in the middle of a character",
     "unknown_update": "says things that nobody knows",
@@ -59,6 +63,8 @@ QUIRKS: Final = {
     "no_marks": "answers no method that it does not know",
     "forgets": "has no session but those of this process",
     "begins_late": "begins with its prompt once the pipe of this name, in its home, is opened",
+    "reads_late": "reads a prompt of these words once the pipe `late` in its home is closed",
+    "queues": "takes a second prompt beside a running one, for later",
 }
 
 
@@ -72,7 +78,7 @@ class Script:
     def __init__(self, file: str) -> None:
         self._raw: Json = json.loads(Path(file).read_text())
         self.home = Path(self._raw["home"])
-        unknown = self._raw.keys() - QUIRKS.keys() - {"home", "replies"}
+        unknown = self._raw.keys() - QUIRKS.keys() - {"home", "replies", "rules"}
         assert not unknown, f"no such misbehaviour: {unknown}"
 
     def __getitem__(self, quirk: str) -> Any:
@@ -82,7 +88,11 @@ class Script:
     def reply(self, **asked: Any) -> Json:
         """Ask the model: note that, and return its next reply."""
         before = self.note("model", asked)
-        replies = self._raw["replies"]
+        for rule in self._raw.get("rules", ()):
+            told = "\n".join(asked["results"])
+            if _fits(rule, "prompt", asked["prompt"]) and _fits(rule, "results", told):
+                return dict(rule)
+        replies = self._raw.get("replies", ())
         return dict(replies[before]) if before < len(replies) else {"text": "Nothing more."}
 
     def note(self, book: str, row: Json) -> int:
@@ -92,6 +102,10 @@ class Script:
         with path.open("ab", buffering=0) as file:
             file.write(json.dumps(row).encode() + b"\n")
         return before
+
+
+def _fits(rule: Json, field: str, words: str) -> bool:
+    return re.search(rule.get(field, ""), words, re.DOTALL) is not None
 
 
 class Tool:
@@ -274,7 +288,11 @@ class Agent:
                 pass
         while True:
             reply = self.script.reply(
-                session=self.session_id, words=words, results=told, history=history
+                session=self.session_id,
+                prompt=prompt,
+                words=words,
+                results=told,
+                history=history,
             )
             self._say(reply)
             tools = [self._tool(raw) for raw in reply.get("tools", ())]
@@ -335,13 +353,18 @@ class Agent:
             if request is not None and self.script["withdraws"]:
                 self.withdraw(request)
                 tool.result, tool.failed = "nobody was asked", True
-            elif request is not None and not self.allows(tool, self.wait_answer(request)):
+            elif request is not None and not self._permitted(tool, request):
                 tool.failed = True
             elif tool.own:
                 self.call_own(tool)
             else:
                 self._run(tool)
             self.end_tool(tool)
+
+    def _permitted(self, tool: Tool, request: str | int) -> bool:
+        allowed = self.allows(tool, self.wait_answer(request))
+        self.script.note("answers", {"command": tool.command, "allowed": allowed})
+        return allowed
 
     def _begin(self, tool: Tool) -> str | int | None:
         self.begin_tool(tool)

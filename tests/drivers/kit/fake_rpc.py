@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
 from tests.drivers.kit.fake_agent import Agent, Json, Script
+
+PROMPTS: Final = ("session/prompt", "turn/start")
 
 
 class Rpc(Agent):
@@ -51,6 +53,7 @@ class Rpc(Agent):
         if "method" not in message:
             self.answered(message["id"], message)
             return
+        self._read_late(message)
         known = getattr(self, f"on_{message['method'].replace('/', '_')}", None)
         params = message.get("params") or {}
         if known is None and "id" in message:
@@ -59,6 +62,12 @@ class Rpc(Agent):
             known(message["id"], params)
         elif known is not None:
             known(params)
+
+    def _read_late(self, message: Json) -> None:
+        words, late = self.script["reads_late"], self.script.home / "late"
+        if words and message["method"] in PROMPTS and words in str(message) and late.exists():
+            with late.open("rb") as gate:
+                gate.read()
 
     def unknown_method(self, key: str | int, method: str) -> None:
         """Answer a request of a method that nobody knows."""

@@ -22,9 +22,6 @@ from tests.long import spread
 
 MODULES: Final = (start, prompt, tools, stop, trouble, death)
 BY_NUMBER: Final = {name.partition("-")[0]: case for name, case in CASES.items()}
-TO_BE_PROVED: Final = {"05", "10", "10b", "11", "12", "30"}
-"""Cases that ACP alone passes, and for which nothing has been broken yet."""
-
 IDLE_SECONDS: Final = 1.0
 HANGS_SECONDS: Final = 10.0
 """How long a broken turn may hang: it has shown then what it was to show."""
@@ -93,4 +90,4 @@ def test_each_case_that_is_passed_is_proved() -> None:
     proved = {number for broken in BROKEN for number in broken.cases}
     excused = set.intersection(*(set(subject.excuses) for subject in SUBJECTS.values()))
 
-    assert proved == BY_NUMBER.keys() - excused - TO_BE_PROVED
+    assert proved == BY_NUMBER.keys() - excused
