@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from podiumd.gateway.access import devices as pairing
 from podiumd.gateway.access import keys
 from podiumd.gateway.access.devices import DamagedDevices, Devices
-from podiumd.runtime.errors import InvalidParameter, NotFound, Refused
+from podiumd.runtime.errors import InvalidParameter, NotFound
 from podiumd.store.errors import StoreFull
 from podiumd.store.facts import open_store
 from tests.gateway.kept import NOON, Clock, Kept
@@ -153,17 +153,6 @@ async def test_two_that_want_one_name_at_once_do_not_both_get_it(
 
     assert [row.name for row in devices.list()] == ["phone", "phone-2"]
     assert [row["name"] for row in kept.stored] == ["phone", "phone-2"]
-
-
-async def test_the_number_of_devices_is_bounded(
-    devices: Devices, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(pairing, "MOST_DEVICES", 2)
-    await devices.pair(None)
-    await devices.pair(None)
-
-    with pytest.raises(Refused, match="2 devices are paired already"):
-        await devices.pair(None)
 
 
 async def test_a_device_that_cannot_be_stored_is_not_paired(devices: Devices, kept: Kept) -> None:

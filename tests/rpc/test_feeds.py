@@ -89,13 +89,6 @@ async def test_a_feed_that_cannot_be_opened_is_an_error(tmp_path: Path) -> None:
         assert answer["error"]["code"] == -32603 and "planted" not in json.dumps(answer)
 
 
-async def test_feeds_of_a_connection_are_bounded(tmp_path: Path) -> None:
-    async with served(tmp_path, RpcLimits(feeds=2)) as daemon, daemon.client() as client:
-        await client.result("events.subscribe")
-        await client.result("events.subscribe")
-        assert (await client.call("events.subscribe"))["error"]["code"] == -32008
-
-
 async def test_a_slow_subscriber_is_cut_loose_with_a_reason(tmp_path: Path) -> None:
     limits = RpcLimits(outbox_bytes=10_000, slow_seconds=0.01, flush_seconds=5)
     async with (

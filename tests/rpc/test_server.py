@@ -181,19 +181,6 @@ async def test_a_line_over_the_limit_is_answered_and_the_connection_closed(tmp_p
             assert await other.result("daemon.ping") == {"pong": True}
 
 
-async def test_the_contracts_line_limit_is_16_mib(tmp_path: Path) -> None:
-    """One byte over is refused; a line of exactly the limit is read."""
-    limit = RpcLimits().line_bytes
-    assert limit == 16 * 1024 * 1024
-    async with served(tmp_path) as daemon:
-        for extra, code in ((0, -32602), (1, -32600)):
-            async with daemon.client() as client:
-                head = b'{"jsonrpc":"2.0","id":1,"method":"daemon.ping","params":{"x":"'
-                body = head + b"a" * (limit - len(head) - 3 + extra) + b'"}}'
-                await client.send(body + b"\n")
-                assert (await client.message())["error"]["code"] == code
-
-
 async def test_waiting_requests_of_a_connection_are_bounded(tmp_path: Path) -> None:
     async with served(tmp_path, RpcLimits(requests=2)) as daemon, daemon.client() as client:
         for n in range(3):

@@ -9,8 +9,6 @@ import pytest
 import trio
 
 from podiumd.core.reply.report import TurnReport
-from podiumd.gateway.fields import MOST_BYTES
-from podiumd.gateway.routes import prompt as route
 from tests.gateway.harness import wait_until
 from tests.gateway.routes.client import Asking
 from tests.gateway.routes.station import Station
@@ -235,16 +233,6 @@ async def test_what_cannot_be_done_is_refused_in_words(station: Station) -> None
         ).problem(status)
         assert told.get("parameter") == name and words in told["detail"]
         assert station.daemon.machine.agent.turns == []
-
-
-async def test_a_text_too_long_for_an_agent_is_refused_and_a_body_too_long_for_a_text(
-    station: Station, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    body = {"text": "x" * (MOST_BYTES + 1), "working_directory": station.where}
-    assert "attach a file" in (await station.post("/v1/prompt", body)).problem(422)["detail"]
-    monkeypatch.setattr(route, "BODY_BYTES", 1000)
-    body = {"text": "x" * 1000, "working_directory": station.where}
-    (await station.post("/v1/prompt", body)).problem(413)
 
 
 async def test_empty_fields_are_as_good_as_none(station: Station) -> None:

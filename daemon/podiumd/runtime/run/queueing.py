@@ -38,8 +38,8 @@ class Queue:
         length, most = self._length(run_id), self._context.limits().max_queued
         if length > max(most, self._length()):
             raise Overloaded(
-                f"{most} prompts and recipes wait already, which is as many as may "
-                "(limits.max_queued): this one was not taken. Try again when some have begun.",
+                f"As many prompts and recipes wait as may ({most}: limits.max_queued): this one "
+                "was not taken. Try again when some have begun.",
                 AGAIN_MS,
             )
 
