@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +14,10 @@ from msgspec.structs import replace
 
 from podiumd.agents import examination
 from podiumd.agents.native.model.anthropic import DEFAULT_MODEL
-from podiumd.doctor import agents, programs
+from podiumd.config.settings import Config
+from podiumd.doctor import agents, programs, run
 from tests.doctor.patient import only, program, subject, with_settings
+from tests.patience import HANG_SECONDS
 from tests.speech.speeches import model_in
 
 
@@ -73,10 +77,35 @@ def test_an_agent_that_does_not_answer_is_broken(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: str, words: str
 ) -> None:
     if "sleep" in script:
-        monkeypatch.setattr(examination, "_ANSWER_SECONDS", 0.05)
+        monkeypatch.setattr(examination, "ANSWER_SECONDS", 0.05)
     place = program(tmp_path, "claude", f"PATH=/usr/bin:/bin; {script}")
     found = only(agents.agent(subject(tmp_path), "claude"))
     assert (found.state, found.message) == ("broken", f"{place} {words}")
+
+
+def two_agents(claude: str, codex: str, home: Path) -> list[tuple[str, run.Look]]:
+    """Two agents that answer so when they are asked for their version, and the checks of them."""
+    program(home, "claude", f"{claude}; echo 2.1.0")
+    program(home, "codex", f"{codex}; echo codex-cli 0.169.0 $words")
+    return [one for one in run.checks_of(Config()) if one[0] in ("agent claude", "agent codex")]
+
+
+def test_agents_are_asked_side_by_side(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each waits for the other: asked one after the other neither would answer."""
+    monkeypatch.setattr(examination, "ANSWER_SECONDS", HANG_SECONDS)
+    meeting = tmp_path / "meeting"
+    os.mkfifo(meeting)
+    checks = two_agents(f"echo hello > {meeting}", f"read words < {meeting}", tmp_path)
+    claude, codex = run.look_at(subject(tmp_path), checks)
+    assert "(2.1.0 at " in claude.message
+    assert codex.message.startswith("codex-cli 0.169.0 hello at ")
+
+
+def test_no_agent_is_waited_for_longer_than_for_all_of_them(tmp_path: Path) -> None:
+    checks = two_agents("exec sleep 60", "exec sleep 60", tmp_path)
+    told = run.look_at(subject(tmp_path, until=time.monotonic() - 1), checks)
+    assert [one.state for one in told] == ["broken", "broken"]
+    assert all("--version did not answer within 5 s" in one.message for one in told)
 
 
 def test_what_is_no_program_is_broken(tmp_path: Path) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import subprocess
+import time
 from collections.abc import Mapping, Sequence
 from importlib import import_module
 from typing import Any, Final, Protocol, cast
@@ -14,7 +16,9 @@ from podiumd.agents.kind import ConfiguredAgent, Kind
 from podiumd.core.excerpt import beginning
 from podiumd.observe.checks import Check
 
-_ANSWER_SECONDS: Final = 10.0
+ANSWER_SECONDS: Final = 5.0
+"""How long all agents of one look may take to answer; they are asked side by side."""
+
 _MOST_SAID: Final = 200
 
 
@@ -24,7 +28,8 @@ class Examined(msgspec.Struct, frozen=True, kw_only=True):
     ``environ`` is the environment of who looks, ``daemon_environ`` that of the daemon. ``anew`` is
     the command, quoted, that gives the daemon the environment of the shell that it is typed in.
     ``at_hand``: other agents that can work and need no program. ``answers`` is what programs have
-    answered already, whichever check asked.
+    answered already, whichever check asked. ``until`` is when (``time.monotonic``) none is waited
+    for any more.
     """
 
     agent: ConfiguredAgent
@@ -33,6 +38,7 @@ class Examined(msgspec.Struct, frozen=True, kw_only=True):
     anew: str
     at_hand: tuple[str, ...] = ()
     answers: dict[tuple[object, ...], Any] = {}
+    until: float = math.inf
 
     @property
     def check(self) -> str:
@@ -46,6 +52,27 @@ class Examined(msgspec.Struct, frozen=True, kw_only=True):
         """
         given = agent_environment(self.agent, self.daemon_environ if base is None else base, "")
         return {name: value for name, value in given.items() if not name.startswith("PODIUM_")}
+
+    def version(self, program: str, environment: Mapping[str, str]) -> tuple[str, str]:
+        """Return the version that a program tells, or what is wrong with it. It is asked once."""
+        key = ("--version", program, *sorted(environment.items()))
+        if key not in self.answers:
+            self.answers[key] = ask(program, ["--version"], environment, self.until)
+        found: tuple[str, str] = self.answers[key]
+        return found
+
+
+class Found(msgspec.Struct, frozen=True, kw_only=True):
+    """The program of an agent, as it was found.
+
+    ``there``: its program, whose path is ``program``, or it needs none. ``version`` is what it
+    tells of itself. ``mark``: what is to be known of this version, as that it is untried.
+    """
+
+    there: bool = True
+    program: str | None = None
+    version: str | None = None
+    mark: str | None = None
 
 
 class Provider(msgspec.Struct, frozen=True):
@@ -61,6 +88,10 @@ class Doctor(Protocol):
 
     def examine(self, asked: Examined) -> Check:
         """Look at the agent."""
+        ...
+
+    def found(self, asked: Examined) -> Found:
+        """Look for it, and ask it for its version."""
         ...
 
     def is_ready(self, asked: Examined) -> bool:
@@ -81,9 +112,11 @@ def doctor_of(kind: Kind) -> Doctor:
     return cast("Doctor", import_module(f"{kind.package}.doctor"))
 
 
-def ask(program: str, options: Sequence[str], environment: Mapping[str, str]) -> tuple[str, str]:
+def ask(
+    program: str, options: Sequence[str], environment: Mapping[str, str], until: float = math.inf
+) -> tuple[str, str]:
     """Return the first line that a program prints, or what is wrong with it."""
-    status, said, fault = answer(program, options, environment)
+    status, said, fault = answer(program, options, environment, until)
     words = said.partition("\n")[0]
     if fault:
         return "", fault
@@ -93,9 +126,9 @@ def ask(program: str, options: Sequence[str], environment: Mapping[str, str]) ->
 
 
 def answer(
-    program: str, options: Sequence[str], environment: Mapping[str, str]
+    program: str, options: Sequence[str], environment: Mapping[str, str], until: float = math.inf
 ) -> tuple[int | None, str, str]:
-    """Status and words of a program, or why there are none."""
+    """Status and words of a program, or why there are none. It is waited for until that time."""
     try:
         done = subprocess.run(
             [program, *options],
@@ -103,11 +136,11 @@ def answer(
             capture_output=True,
             env=dict(environment),
             cwd="/",
-            timeout=_ANSWER_SECONDS,
+            timeout=min(ANSWER_SECONDS, max(until - time.monotonic(), 0.0)),
             check=False,
         )
     except OSError as error:
         return None, "", f"cannot be run: {error.strerror}"
     except subprocess.TimeoutExpired:
-        return None, "", f"{' '.join(options)} did not answer within {_ANSWER_SECONDS:g} s"
+        return None, "", f"{' '.join(options)} did not answer within {ANSWER_SECONDS:g} s"
     return done.returncode, (done.stdout or done.stderr).decode(errors="replace").strip(), ""

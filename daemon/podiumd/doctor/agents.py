@@ -25,6 +25,7 @@ def examined(subject: Subject, name: str) -> tuple[Doctor, Examined]:
         anew=asked.anew,
         at_hand=at_hand,
         answers=subject.answers,
+        until=subject.until,
     )
 
 
@@ -37,4 +38,5 @@ def _alone(subject: Subject, name: str) -> tuple[Doctor, Examined]:
         daemon_environ=subject.daemon_environ,
         anew="'podium service install'" if served else subject.restart,
         answers=subject.answers,
+        until=subject.until,
     )

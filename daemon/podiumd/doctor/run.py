@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
+from podiumd.agents.examination import ANSWER_SECONDS
 from podiumd.config.load import ConfigError, load
 from podiumd.config.paths import Places, resolve
 from podiumd.config.settings import Config
@@ -27,6 +30,12 @@ from podiumd.doctor.subject import Subject, environment_of, find_daemon
 from podiumd.observe.checks import Check, broken
 
 Look = Callable[[Subject], list[Check]]
+
+_AGENT: Final = "agent "
+"""How the name of an agent's check begins."""
+
+_SIDE_BY_SIDE: Final = 16
+"""How many agents are asked at once."""
 
 _FIRST: Final[tuple[tuple[str, Look], ...]] = (
     ("python", machine.python),
@@ -62,7 +71,7 @@ def checks_of(config: Config) -> list[tuple[str, Look]]:
     def look(name: str) -> Look:
         return lambda subject: agents.agent(subject, name)
 
-    return [*_FIRST, *((f"agent {name}", look(name)) for name in config.agents), *_LAST]
+    return [*_FIRST, *((f"{_AGENT}{name}", look(name)) for name in config.agents), *_LAST]
 
 
 def examine(environ: Mapping[str, str], home: Path, config_flag: str | None = None) -> list[Check]:
@@ -101,25 +110,39 @@ def _subject(config: Config, found: Places, environ: Mapping[str, str], home: Pa
         platform=sys.platform,
         now=datetime.now(UTC),
         daemon=daemon,
+        until=time.monotonic() + ANSWER_SECONDS,
     )
 
 
 def look_at(subject: Subject, checks: Sequence[tuple[str, Look]]) -> list[Check]:
-    """Run these checks and list their findings; a check that fails itself is one of them."""
-    found: list[Check] = []
-    for name, look in checks:
-        try:
-            found += look(subject)
-        except Exception as error:  # noqa: BLE001 - one check's fault must not hide the others
-            message = f"check failed: {type(error).__name__}: {error}"
-            found.append(broken(name, message, "report this as a bug of Podium"))
+    """Run these checks, those of agents side by side, and list their findings in order."""
+    with ThreadPoolExecutor(_SIDE_BY_SIDE) as threads:
+        begun = {
+            name: threads.submit(_findings, name, look, subject)
+            for name, look in checks
+            if name.startswith(_AGENT)
+        }
+        found: list[Check] = []
+        for name, look in checks:
+            found += begun[name].result() if name in begun else _findings(name, look, subject)
     return found
+
+
+def _findings(name: str, look: Look, subject: Subject) -> list[Check]:
+    """Run a check; one that fails itself is a finding."""
+    try:
+        return look(subject)
+    except Exception as error:  # noqa: BLE001 - one check's fault must not hide the others
+        message = f"check failed: {type(error).__name__}: {error}"
+        return [broken(name, message, "report this as a bug of Podium")]
 
 
 def why_unready(subject: Subject) -> str:
     """Return why no agent can work yet; nothing where one can."""
     looks = {name: agents.examined(subject, name) for name in subject.config.agents}
-    if not any(doctor.is_ready(asked) for doctor, asked in looks.values()):
+    with ThreadPoolExecutor(_SIDE_BY_SIDE) as threads:
+        ready = [*threads.map(lambda look: look[0].is_ready(look[1]), looks.values())]
+    if not any(ready):
         for name, (doctor, asked) in looks.items():
             stranger = f"{name} is not logged in"
             if doctor.examine(asked).message.startswith(stranger):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import math
 import os
 import sys
 from collections.abc import Iterator, Mapping
@@ -38,7 +39,8 @@ class Subject(msgspec.Struct, frozen=True, kw_only=True):
 
     ``environ`` is our own environment, ``daemon_environ`` the one in which agents are looked for:
     the daemon's, where it runs and shows it. ``platform`` is ``sys.platform``. ``answers`` is what
-    programs have answered already, by program and environment.
+    programs have answered already, by program and environment; ``until`` is when agents are waited
+    for no more (``time.monotonic``).
     """
 
     config: Config
@@ -51,6 +53,7 @@ class Subject(msgspec.Struct, frozen=True, kw_only=True):
     now: datetime
     daemon: Daemon
     answers: dict[tuple[object, ...], Any] = msgspec.field(default_factory=dict)
+    until: float = math.inf
 
     @property
     def linux(self) -> bool:

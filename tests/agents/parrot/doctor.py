@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 
-from podiumd.agents.examination import Examined, Provider
+from podiumd.agents.examination import Examined, Found, Provider
 from podiumd.observe.checks import Check, broken, ok
 
 
@@ -15,6 +15,12 @@ def examine(asked: Examined) -> Check:
     if shutil.which(command, path=environ.get("PATH")) is None:
         return broken(asked.check, f"'{command}' is no program on PATH", asked.agent.remedy)
     return ok(asked.check, f"{command} says {environ['PHRASE']}")
+
+
+def found(asked: Examined) -> Found:
+    """Its program."""
+    program = shutil.which(asked.agent.plan.command[0], path=asked.environment().get("PATH"))
+    return Found(there=program is not None, program=program)
 
 
 def is_ready(asked: Examined) -> bool:

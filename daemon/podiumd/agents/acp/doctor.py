@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import shutil
+from pathlib import Path
 
-from podiumd.agents.acp.kind import AcpSettings
-from podiumd.agents.examination import Examined, Provider
+from podiumd.agents.acp.kind import AcpSettings, known_agents
+from podiumd.agents.examination import Examined, Found, Provider
 from podiumd.observe.checks import Check, broken, ok, warn
 
 
@@ -28,6 +29,19 @@ def examine(asked: Examined) -> Check:
         return warn(asked.check, message, fix)
     fix = f"install it, or set {setting}"
     return broken(asked.check, f"'{command}' is no program on PATH", fix)
+
+
+def found(asked: Examined) -> Found:
+    """Look for it. It is asked for its version where it is known by name: to others that may mean
+    to begin their work."""
+    theirs, command = asked.environment(), asked.agent.plan.command
+    program = shutil.which(command[0], path=theirs.get("PATH")) if command else None
+    if program is None:
+        return Found(there=False)
+    known = {one.command[0] for one in known_agents().values()}
+    if Path(command[0]).name not in known:
+        return Found(program=program)
+    return Found(program=program, version=asked.version(program, theirs)[0] or None)
 
 
 def is_ready(asked: Examined) -> bool:

@@ -15,7 +15,7 @@ from podiumd.agents.claude.login import (
     by_its_word,
     was_started,
 )
-from podiumd.agents.examination import Examined, Provider, answer, ask
+from podiumd.agents.examination import Examined, Found, Provider, answer, ask
 from podiumd.observe.checks import Check, broken, ok, warn
 
 _OWN: Final = "https://api.anthropic.com"
@@ -54,6 +54,15 @@ def examine(asked: Examined) -> Check:
     return ok(asked.check, f"{said} at {program}{how}")
 
 
+def found(asked: Examined) -> Found:
+    """Look for it, and ask it for its version."""
+    theirs = asked.environment()
+    program = shutil.which(asked.agent.plan.command[0], path=theirs.get("PATH"))
+    if program is None:
+        return Found(there=False)
+    return Found(program=program, version=_asked(asked, program, theirs)[0] or None)
+
+
 def is_ready(asked: Examined) -> bool:
     """Return whether it runs and is logged in."""
     return examine(asked).state == "ok"
@@ -80,18 +89,21 @@ def _asked(asked: Examined, program: str, environment: Mapping[str, str]) -> tup
     """
     key = (program, *sorted(environment.items()))
     if key not in asked.answers:
-        said, fault = ask(program, ["--version"], {**environment, **ENVIRONMENT})
-        login = Login(there=None) if fault else _login(program, environment)
+        theirs = {**environment, **ENVIRONMENT}
+        said, fault = ask(program, ["--version"], theirs, asked.until)
+        login = Login(there=None) if fault else _login(asked, program, environment)
         asked.answers[key] = said, fault, login
     found: tuple[str, str, Login] = asked.answers[key]
     return found
 
 
-def _login(program: str, environment: Mapping[str, str]) -> Login:
+def _login(asked: Examined, program: str, environment: Mapping[str, str]) -> Login:
     """By its own word, but never so that it makes files in a home where there are none."""
     if not was_started(environment):
         return by_environment(environment)
-    status, words, _ = answer(program, ["auth", "status", "--json"], {**environment, **ENVIRONMENT})
+    status, words, _ = answer(
+        program, ["auth", "status", "--json"], {**environment, **ENVIRONMENT}, asked.until
+    )
     return Login(there=None) if status is None else by_its_word(words)
 
 

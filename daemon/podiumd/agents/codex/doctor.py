@@ -6,7 +6,7 @@ import shutil
 
 from podiumd.agents.codex.kind import home_of
 from podiumd.agents.codex.version import Versions, untried
-from podiumd.agents.examination import Examined, Provider, answer, ask
+from podiumd.agents.examination import Examined, Found, Provider, answer
 from podiumd.core.excerpt import beginning
 from podiumd.observe.checks import Check, broken, ok, warn
 
@@ -28,7 +28,7 @@ def examine(asked: Examined) -> Check:
                 asked.check, message, f"{asked.anew} from this shell, or set {setting} to the path"
             )
         return ok(asked.check, f"not installed: '{command}' is no program on PATH")
-    said, fault = ask(program, ["--version"], theirs)
+    said, fault = asked.version(program, theirs)
     if fault:
         fix = "run it yourself to see why, or install it anew"
         return broken(asked.check, f"{program} {fault}", fix)
@@ -40,13 +40,23 @@ def examine(asked: Examined) -> Check:
         said = f"{said} ({mark})"
     if not home_of(theirs).is_dir():  # asking would make it
         return ok(asked.check, f"{said} at {program}")
-    status, words, _ = answer(program, ["login", "status"], theirs)
+    status, words, _ = answer(program, ["login", "status"], theirs, asked.until)
     if status not in (0, None):
         message = f"{asked.agent.name} is not logged in to OpenAI ({said} at {program})"
         fix = "run 'codex login' in a terminal; a provider of your own needs no login"
         return warn(asked.check, message, fix)
     how = f", {beginning(words.partition(chr(10))[0], 80)}" if words else ""
     return ok(asked.check, f"{said} at {program}{how}")
+
+
+def found(asked: Examined) -> Found:
+    """Look for it, and ask it for its version."""
+    theirs = asked.environment()
+    program = shutil.which(asked.agent.plan.command[0], path=theirs.get("PATH"))
+    if program is None:
+        return Found(there=False)
+    said = asked.version(program, theirs)[0] or None
+    return Found(program=program, version=said, mark=untried(said or "") or None)
 
 
 def is_ready(asked: Examined) -> bool:

@@ -6,7 +6,7 @@ import os
 
 import trio
 
-from podiumd.agents.examination import Examined, Provider
+from podiumd.agents.examination import Examined, Found, Provider
 from podiumd.agents.native.kind import NativeSettings
 from podiumd.agents.native.model.anthropic import DEFAULT_MODEL
 from podiumd.agents.native.model.endpoint import find_endpoint, problem
@@ -26,6 +26,11 @@ def examine(asked: Examined) -> Check:
     if reason is not None:
         return broken(name, reason, "set what is missing; 'podium config show' tells what is set")
     return _confined(asked, _model(asked), settings.sandbox)
+
+
+def found(asked: Examined) -> Found:
+    """Return that it is there: it is a part of Podium."""
+    return Found()
 
 
 def is_ready(asked: Examined) -> bool:

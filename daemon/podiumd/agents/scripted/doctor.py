@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from podiumd.agents.examination import Examined, Provider
+from podiumd.agents.examination import Examined, Found, Provider
 from podiumd.agents.scripted.kind import ScriptedSettings
 from podiumd.agents.scripted.script import ScriptError, load_script
 from podiumd.agents.settings import of_home
@@ -25,6 +25,11 @@ def examine(asked: Examined) -> Check:
         fix = f"mend the file, or empty {setting}: no daemon starts like this"
         return broken(asked.check, f"{setting}: {error}".rstrip("."), fix)
     return ok(asked.check, f"plays {script}")
+
+
+def found(asked: Examined) -> Found:
+    """Return that it is there: it is a part of Podium."""
+    return Found()
 
 
 def is_ready(asked: Examined) -> bool:
