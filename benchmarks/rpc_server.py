@@ -42,6 +42,7 @@ async def main(path: Path) -> None:
         gateway=cast(Any, None),
         settings=cast(Any, None),
         tools=cast(Any, None),
+        agents=cast(Any, None),
     )
     with listening(path, os.getuid()) as listener:
         print("ready", flush=True)

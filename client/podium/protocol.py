@@ -49,9 +49,43 @@ class ActiveRecipe(TypedDict):
     max_total_steps: int | None
 
 
+class Agent(TypedDict):
+    name: str
+    kind: str
+    label: str
+    state: Literal["missing", "ready", "unready"]
+    program: str | None
+    version: str | None
+    mark: str | None
+    found: str
+    fix: str
+    session_format: str | None
+    capabilities: Capabilities
+
+
 class AsideNotedData(TypedDict):
     run_id: str
     session_id: str
+
+
+class Capabilities(TypedDict):
+    structured_output: bool
+    approvals: bool
+    interrupt: bool
+    steer: bool
+    resume: bool
+    fork: bool
+    read_only_tools: bool
+    tool_lists: bool
+    survives_daemon: bool
+    hooks: bool
+    system_text: bool
+    compacts: bool
+    names_sessions: bool
+    permission_modes: list[str]
+    exactly_once: Literal["agent", "facts", "mark", "weak"]
+    own_tools: Literal["dialect", "inside", "mcp", "none"]
+    usage: Literal["cost", "none", "tokens"]
 
 
 class Check(TypedDict):

@@ -63,6 +63,7 @@ def look_at_daemon(world: World) -> None:
     """The daemon itself, and speech."""
     for method in ("daemon.ping", "daemon.status", "daemon.configuration", "daemon.reload"):
         world.record(method)
+    world.record("agents.list")
     world.record("rpc.discover")
     world.record("sessions.locks")
     world.record("storage.usage")

@@ -106,6 +106,7 @@ def looking(runs: Mapping[str, str], question: str) -> Lines:
         ("recipe", "sim", "note", "--outcomes", "nonsense"),
         ("recipe", "outcome", "note", "write", "README.md"),
         ("orchestration",),
+        ("agents",),
         ("devices",),
         ("voice", "status"),
         ("voice", "models"),
@@ -152,6 +153,7 @@ def _as_json(runs: Mapping[str, str], question: str) -> Lines:
         *(("recipe", "show", "note"), ("recipe", "check", "../broken.toml")),
         *(("recipe", "graph", "note"), ("recipe", "sim", "note", "--paths")),
         *(("recipe", "outcome", "note", "write", "README.md"), ("orchestration",), ("devices",)),
+        ("agents",),
         *(("voice", "status"), ("voice", "models"), ("voice", "vocabulary", "--cwd", "../bare")),
         *(("config", "path"), ("config", "show"), ("service", "status"), ("absent",)),
     )

@@ -12,6 +12,7 @@ from podiumd.config.settings import Config
 from podiumd.rpc.context import DaemonInfo
 from podiumd.runtime.errors import NotFound, Refused
 from podiumd.runtime.tool_access import REFUSED, Reply
+from podiumd.wire.agents import Agent
 from podiumd.wire.daemon import (
     Configuration,
     ConfigurationStatus,
@@ -72,6 +73,11 @@ async def no_tools(token: str, text: str, delivery: str | None) -> Reply:
     raise Refused(REFUSED)
 
 
+async def no_agents() -> list[Agent]:
+    """List no agent."""
+    return []
+
+
 def bare_info(**particulars: Any) -> DaemonInfo:
     """Make the particulars of a daemon, as far as a test does not name them."""
     given = {
@@ -83,5 +89,6 @@ def bare_info(**particulars: Any) -> DaemonInfo:
         "gateway": NoGateway(),
         "settings": NoSettings(),
         "tools": no_tools,
+        "agents": no_agents,
     }
     return DaemonInfo(**{**given, **particulars})

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 import subprocess
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
-from typing import Any, Final, Protocol, cast
+from typing import Any, Final, Protocol, TypeVar, cast
 
 import msgspec
 
@@ -15,6 +15,8 @@ from podiumd.agents.environment import agent_environment
 from podiumd.agents.kind import ConfiguredAgent, Kind
 from podiumd.core.excerpt import beginning
 from podiumd.observe.checks import Check
+
+T = TypeVar("T")
 
 ANSWER_SECONDS: Final = 5.0
 """How long all agents of one look may take to answer; they are asked side by side."""
@@ -53,12 +55,32 @@ class Examined(msgspec.Struct, frozen=True, kw_only=True):
         given = agent_environment(self.agent, self.daemon_environ if base is None else base, "")
         return {name: value for name, value in given.items() if not name.startswith("PODIUM_")}
 
+    @property
+    def seconds(self) -> float:
+        """Return how long a program may still take to answer."""
+        return seconds_until(self.until)
+
     def version(self, program: str, environment: Mapping[str, str]) -> tuple[str, str]:
         """Return the version that a program tells, or what is wrong with it. It is asked once."""
-        key = ("--version", program, *sorted(environment.items()))
+        return self._once(ask, program, ["--version"], environment)
+
+    def answer(
+        self, program: str, options: Sequence[str], environment: Mapping[str, str]
+    ) -> tuple[int | None, str, str]:
+        """Return status and words of a program, or why there are none. It is asked once."""
+        return self._once(answer, program, options, environment)
+
+    def _once(
+        self,
+        ask: Callable[[str, Sequence[str], Mapping[str, str], float], T],
+        program: str,
+        options: Sequence[str],
+        environment: Mapping[str, str],
+    ) -> T:
+        key = (program, *options, *sorted(environment.items()))
         if key not in self.answers:
-            self.answers[key] = ask(program, ["--version"], environment, self.until)
-        found: tuple[str, str] = self.answers[key]
+            self.answers[key] = ask(program, options, environment, self.until)
+        found: T = self.answers[key]
         return found
 
 
@@ -112,6 +134,11 @@ def doctor_of(kind: Kind) -> Doctor:
     return cast("Doctor", import_module(f"{kind.package}.doctor"))
 
 
+def seconds_until(until: float) -> float:
+    """Return how long a program may take to answer that is waited for until a time."""
+    return min(ANSWER_SECONDS, max(until - time.monotonic(), 0.0))
+
+
 def ask(
     program: str, options: Sequence[str], environment: Mapping[str, str], until: float = math.inf
 ) -> tuple[str, str]:
@@ -136,7 +163,7 @@ def answer(
             capture_output=True,
             env=dict(environment),
             cwd="/",
-            timeout=min(ANSWER_SECONDS, max(until - time.monotonic(), 0.0)),
+            timeout=seconds_until(until),
             check=False,
         )
     except OSError as error:

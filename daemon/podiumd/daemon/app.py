@@ -30,6 +30,7 @@ from podiumd.config.load import Loaded
 from podiumd.config.paths import Places
 from podiumd.config.reload import Settings
 from podiumd.config.settings import Config, VoiceSettings
+from podiumd.daemon.agent_list import AgentList
 from podiumd.daemon.agents import Agents, CannotMake
 from podiumd.daemon.sighup import reload_on_signal
 from podiumd.drivers.spool import SpoolWatch, watch_spools
@@ -246,6 +247,7 @@ class Daemon:
                     service=self._manager.kind,
                     settings=self._settings,
                     tools=_tools(context, runs),
+                    agents=self._listed(context).list,
                     on_request=self._meters.rpc_requests.add,
                 )
                 server = await nursery.start(serve_rpc, service, info, listener)
@@ -285,6 +287,11 @@ class Daemon:
             nursery.start_soon(speak_aloud, service, speaker, lambda: settings().speak)
             yield Voice(speech, speaker, service)
             nursery.cancel_scope.cancel()
+
+    def _listed(self, context: Context) -> AgentList:
+        served = self._manager.kind is not None
+        anew = "podium service install" if served else restart_command(None)
+        return AgentList(self._settings, self._environ, context.agents, f"'{anew}'")
 
     def _context(self, store: Store, bus: Bus, clock: Clock, watch: SpoolWatch) -> Context:
         return Context(

@@ -13,6 +13,7 @@ from podiumd.runtime.api import GatewayControl, Subscription
 from podiumd.runtime.service import Service
 from podiumd.runtime.tool_access import Reply
 from podiumd.runtime.voice.service import Voice
+from podiumd.wire.agents import Agent
 from podiumd.wire.daemon import (
     Configuration,
     ConfigurationStatus,
@@ -41,7 +42,7 @@ class DaemonInfo:
     """Particulars of the daemon for ``daemon.status`` beside the service, and the request to stop.
 
     ``started_at`` is RFC 3339; ``request_shutdown`` returns at once, its caller gets its answer.
-    ``voice`` makes text of speech. ``tools`` answers agents
+    ``voice`` makes text of speech. ``agents`` looks at the agents. ``tools`` answers agents
     (``podiumd.runtime.tool_access.ToolAccess.message``). ``on_request`` is called at every line
     that a client sends. ``service`` is the service manager that runs the daemon: ``systemd``,
     ``launchd`` or none.
@@ -55,6 +56,7 @@ class DaemonInfo:
     gateway: GatewayControl
     settings: SettingsControl
     tools: Callable[[str, str, str | None], Awaitable[Reply]]
+    agents: Callable[[], Awaitable[list[Agent]]]
     voice: Voice | None = None
     on_request: Callable[[], None] = lambda: None
     service: str | None = None

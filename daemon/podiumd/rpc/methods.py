@@ -19,7 +19,7 @@ from podiumd.rpc.context import RequestContext
 from podiumd.rpc.params import check_agent_text
 from podiumd.runtime.api import SendPrompt, StartRun
 from podiumd.runtime.errors import InvalidParameter, Refused
-from podiumd.wire import daemon, events, gateway, questions, recipes, runs, sessions
+from podiumd.wire import agents, daemon, events, gateway, questions, recipes, runs, sessions
 from podiumd.wire.event import RUN_ENDED, TYPES
 from podiumd.wire.fields import Done, JsonObject, Nothing
 from podiumd.wording import quoted
@@ -165,6 +165,7 @@ async def _discover(context: Ctx, params: Nothing) -> JsonObject:
 
 
 METHODS: Final[tuple[Method[RequestContext], ...]] = (
+    bind(agents.LIST, lambda c, _: c.info.agents()),
     bind(daemon.CONFIGURATION, _configuration),
     bind(daemon.CONFIGURE, lambda c, p: c.service.configure(p.orchestration_enabled)),
     bind(daemon.PING, _ping),

@@ -5,12 +5,12 @@ from __future__ import annotations
 from operator import attrgetter
 from typing import Any, Final, TypeVar
 
-from podiumd.wire import daemon, events, gateway, questions, recipes, runs, sessions, voice
+from podiumd.wire import agents, daemon, events, gateway, questions, recipes, runs, sessions, voice
 from podiumd.wire.method import Method, Notification
 
 D = TypeVar("D")
 
-NOUNS: Final = (daemon, events, gateway, questions, recipes, runs, sessions, voice)
+NOUNS: Final = (agents, daemon, events, gateway, questions, recipes, runs, sessions, voice)
 
 
 def _of(kind: type[D]) -> tuple[D, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from podium.commands.spec.agents import AGENTS
 from podium.commands.spec.machine import DAEMON, GATEWAY, INSTALLED, SERVICE, VOICE
 from podium.commands.spec.recipes import RECIPES
 from podium.commands.spec.table import Argument, Command
@@ -12,6 +13,7 @@ __all__ = ["COMMANDS", "FIRST_DAY", "GROUPS", "Argument", "Command"]
 GROUPS: tuple[tuple[str, tuple[Command, ...]], ...] = (
     ("every day", (*RUNS, *WORKTREES, *CHAT, *SESSIONS)),
     ("recipes", RECIPES),
+    ("agents", AGENTS),
     ("phone", GATEWAY),
     ("voice", VOICE),
     ("machine", (*DAEMON, *INSTALLED, *SERVICE)),

@@ -82,7 +82,7 @@ SESSION = option(
     means="session_id",
 )
 AGENT = option(
-    "--agent", "the agent that does the work: claude, native or scripted", "AGENT", values="agents"
+    "--agent", "the agent that does the work; 'podium agents' lists them", "AGENT", values="agents"
 )
 MODEL = option("--model", "the agent's own word for a model (default: as configured)", "MODEL")
 SCRIPT = option(

@@ -6,7 +6,7 @@ import shutil
 
 from podiumd.agents.codex.kind import home_of
 from podiumd.agents.codex.version import Versions, untried
-from podiumd.agents.examination import Examined, Found, Provider, answer
+from podiumd.agents.examination import Examined, Found, Provider
 from podiumd.core.excerpt import beginning
 from podiumd.observe.checks import Check, broken, ok, warn
 
@@ -33,14 +33,14 @@ def examine(asked: Examined) -> Check:
         fix = "run it yourself to see why, or install it anew"
         return broken(asked.check, f"{program} {fault}", fix)
     if mark := untried(said):
-        lacks = Versions().fault(program, theirs)
+        lacks = Versions().fault(program, theirs, asked.seconds)
         if lacks is not None:
             fix = f"install another version, or set {setting} to the path of one"
             return broken(asked.check, lacks, fix)
         said = f"{said} ({mark})"
     if not home_of(theirs).is_dir():  # asking would make it
         return ok(asked.check, f"{said} at {program}")
-    status, words, _ = answer(program, ["login", "status"], theirs, asked.until)
+    status, words, _ = asked.answer(program, ["login", "status"], theirs)
     if status not in (0, None):
         message = f"{asked.agent.name} is not logged in to OpenAI ({said} at {program})"
         fix = "run 'codex login' in a terminal; a provider of your own needs no login"

@@ -39,7 +39,9 @@ class Versions:
     def __init__(self) -> None:
         self._known: dict[tuple[str, int, int], str | None] = {}
 
-    def fault(self, program: str, environment: Mapping[str, str]) -> str | None:
+    def fault(
+        self, program: str, environment: Mapping[str, str], seconds: float = SCHEMA_SECONDS
+    ) -> str | None:
         """Return what a program lacks of the protocol, in a sentence; ``None`` where nothing.
 
         Blocks, 0.2 s the first time. A program that writes no schema is left to its turns.
@@ -50,12 +52,12 @@ class Versions:
             return None
         key = (program, seen.st_size, seen.st_mtime_ns)
         if key not in self._known:
-            self._known[key] = _fault(program, environment)
+            self._known[key] = _fault(program, environment, seconds)
         return self._known[key]
 
 
-def _fault(program: str, environment: Mapping[str, str]) -> str | None:
-    theirs = _schema(program, environment)
+def _fault(program: str, environment: Mapping[str, str], seconds: float) -> str | None:
+    theirs = _schema(program, environment, seconds)
     if theirs is None:
         return None
     missing = drift.lacking(_used(), drift.definitions_of(theirs))
@@ -75,7 +77,7 @@ def _used() -> dict[str, dict[str, Any]]:
     return msgspec.json.decode(text, type=dict[str, dict[str, Any]])
 
 
-def _schema(program: str, environment: Mapping[str, str]) -> dict[str, Any] | None:
+def _schema(program: str, environment: Mapping[str, str], seconds: float) -> dict[str, Any] | None:
     with tempfile.TemporaryDirectory(prefix="podium-codex-") as folder:
         try:
             subprocess.run(
@@ -83,7 +85,7 @@ def _schema(program: str, environment: Mapping[str, str]) -> dict[str, Any] | No
                 env=dict(environment),
                 stdin=subprocess.DEVNULL,
                 capture_output=True,
-                timeout=SCHEMA_SECONDS,
+                timeout=seconds,
                 check=True,
             )
             found = json.loads(Path(folder, _WRITTEN).read_bytes())
