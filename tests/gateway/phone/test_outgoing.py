@@ -294,6 +294,15 @@ def test_hello_has_all_that_any_app_needs() -> None:
     assert all(isinstance(hello[key], str) and hello[key] for key in ("message", "instructions"))
 
 
+def test_every_list_says_which_agent_a_session_is_of() -> None:
+    """P-4.13."""
+    row = a_session(agent="my-kimi")
+    listed, _ = o.session_list([row], 1)
+    lists = (listed, o.recent_sessions([row], 1))
+    assert [read(one)["sessions"][0]["provider"] for one in lists] == ["my-kimi", "my-kimi"]
+    assert read(o.session_created(row))["provider"] == "my-kimi"
+
+
 def test_at_most_fifty_that_can_be_opened_are_listed() -> None:
     """P-4.2"""
     ids = [f"8c1f2d3e-0000-4000-8000-{number:012d}" for number in range(60)]
