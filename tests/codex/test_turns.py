@@ -318,6 +318,77 @@ async def test_a_sub_agents_question_is_asked_and_its_end_is_not_the_turns(
     assert "spawnAgent: sub task" in said(events, "tool")
 
 
+async def queue(rig: Rig, thread: str, words: str) -> None:
+    """Queue a message in Codex itself."""
+    add = ["queue", "--thread", thread, "--message", words]
+    command = [*rig.command, *add]
+    await trio.run_process(command, env=rig.environment, cwd=rig.work, capture_stdout=True)
+
+
+async def test_what_is_queued_in_codex_begins_no_turn_of_ours(
+    codex: CodexDriver, rig: Rig, server: ModelServer
+) -> None:
+    theirs = {"when": {"prompt": "^(THEIRS|AND)"}, "turns": [run("touch theirs")] * 2}
+    server.load({"rules": [theirs], "default": {"text": "mine"}})
+    _, events = await play(codex, rig.request("one", allow=ALL))
+    known = {"session_mode": "resume", "agent_session_id": named(events)}
+    for words in ("THEIRS", "AND THIS"):
+        await queue(rig, named(events), words)
+    turn, events = await play(codex, rig.request("two", allow=ALL, **known))
+    assert (turn.report.kind, turn.report.texts) == ("done", ("mine",))
+    assert server.requests[-1].prompt == "two" and not (rig.work / "theirs").exists()
+    for words in ("THEIRS", "AND THIS"):
+        assert words in said(events, "status")
+        assert any(words in one for one in turn.report.background_stopped)
+        assert words in server.requests[-1].anywhere, "it stands in the thread"
+
+
+async def test_what_is_queued_while_a_turn_works_is_cut_off_after_it_and_named(
+    codex: CodexDriver, rig: Rig, server: ModelServer
+) -> None:
+    server.load({"turns": [run("touch a"), {"text": "mine"}], "default": {"hold": "theirs"}})
+    thread = ""
+
+    async def react(turn: Turn, event: TurnEvent) -> None:
+        nonlocal thread
+        if isinstance(event, SessionNamed):
+            thread = event.agent_session_id
+        elif isinstance(event, ApprovalRequested):
+            await queue(rig, thread, "THEIRS")
+            assert await turn.answer(event.request_id, ALLOW)
+
+    turn, _ = await play(codex, rig.request("one"), react)
+    assert (turn.report.kind, turn.report.texts) == ("done", ("mine",))
+    server.load({"default": {"text": "again"}})
+    known = {"session_mode": "resume", "agent_session_id": thread}
+    again, _ = await play(codex, rig.request("two", **known))
+    assert again.report.texts == ("again",)
+    assert "THEIRS" in server.requests[-1].anywhere, "it is not lost"
+    named_then = (*turn.report.background_stopped, *again.report.background_stopped)
+    assert [one for one in named_then if "THEIRS" in one], "at the one end or the other"
+
+
+async def test_a_goal_of_codexs_own_is_not_gone_on_with(
+    codex: CodexDriver, rig: Rig, server: ModelServer, home: Home
+) -> None:
+    server.load({"default": {"text": "mine"}})
+    async with app_server(home) as other:
+        thread = await other.thread()
+        await other.prompt(thread, "go", "their-id")
+        await other.until("turn/completed", threadId=thread)
+        assert "create_goal" in server.requests[0].tools
+        server.load({"default": {"text": "a b c", "hold": "half"}})
+        await other.call("thread/goal/set", threadId=thread, objective="win", status="active")
+        await other.until("turn/started", threadId=thread)
+    before = len(server.requests)
+    server.load({"default": {"text": "mine"}})
+    known = {"session_mode": "resume", "agent_session_id": thread}
+    turn, _ = await play(codex, rig.request("two", **known))
+    assert (turn.report.kind, turn.report.texts) == ("done", ("mine",))
+    (ours,) = server.requests[before:]
+    assert ours.prompt == "two" and "create_goal" not in ours.tools
+
+
 async def test_a_commit_needs_both_directories_of_git_in_a_worktree_too(
     codex: CodexDriver, rig: Rig, server: ModelServer
 ) -> None:

@@ -69,6 +69,10 @@ def ended(status: str = "completed", **error: Any) -> bytes:
     return notice("turn/completed", turn=turn)
 
 
+RESTS = line(id=calls.REST, result={"data": []})
+"""The answer to what is queued after the turn."""
+
+
 def feed(one: CodexDialect, *lines: bytes) -> list[TurnEvent]:
     return [event for data in lines for event in one.feed(data)]
 
@@ -96,8 +100,20 @@ def test_the_prompt_follows_the_login_and_the_thread_with_its_mark() -> None:
     assert written(one) == [] and not one.taken_up
     events = feed(one, *BEGUN)
     assert events == [SessionNamed(THREAD), PromptState(UUID, "started")] and one.taken_up
-    assert feed(one, ended()) == [PromptState(UUID, "completed")] and one.over
-    assert one.report(Ending()).kind == "done"
+    assert feed(one, ended()) == [PromptState(UUID, "completed")] and one.lingering
+    (rest, _) = written(one)
+    assert (rest["method"], rest["params"]) == ("thread/queue/list", {"threadId": THREAD})
+    feed(one, RESTS)
+    assert one.over and not one.lingering and one.report(Ending()).kind == "done"
+
+
+def test_a_turn_that_is_over_is_not_broken_by_an_agent_that_says_no_more() -> None:
+    one = running()
+    feed(one, ended())
+    silent = Ending(kind="broken", detail="never reported the fate of a message")
+    assert one.lingering and one.report(silent).kind == "done"
+    one.sent(STEER)
+    assert one.report(silent).kind == "broken"
 
 
 def test_a_prompt_that_a_daemon_before_may_have_written_is_asked_for_first() -> None:
@@ -148,7 +164,7 @@ def test_a_steer_is_queued_taken_or_too_late() -> None:
     steer, mark = one.prompt("and this", STEER)
     assert json.loads(steer)["params"]["expectedTurnId"] == TURN
     assert json.loads(mark)["id"] == f"m:{calls.STEER}{STEER}"
-    feed(one, ended())
+    feed(one, ended(), RESTS)
     assert one.lingering and not one.over
     assert feed(one, line(id=f"{calls.STEER}{STEER}", result={"turnId": TURN})) == [
         PromptState(STEER, "queued")
@@ -283,6 +299,113 @@ def test_only_the_turn_of_the_prompt_ends_it() -> None:
     words = {"type": "agentMessage", "id": "m", "text": "mine"}
     assert feed(one, notice("item/completed", threadId="sub", item=words)) == []
     assert one.report(Ending()).texts == () and one.tool_begun
+
+
+def began(turn: str, words: str, thread: str = THREAD) -> tuple[bytes, bytes]:
+    """A turn that begins with a message that is not ours."""
+    content = [{"type": "text", "text": words}, {"type": "localImage", "path": "/x"}]
+    said = {"type": "userMessage", "id": turn, "clientId": "theirs", "content": content}
+    return (
+        notice("turn/started", threadId=thread, turn={"id": turn, "status": "inProgress"}),
+        notice("item/started", threadId=thread, turnId=turn, item=said),
+    )
+
+
+def over(turn: str, thread: str = THREAD) -> bytes:
+    return notice("turn/completed", threadId=thread, turn={"id": turn, "status": "interrupted"})
+
+
+ACTIVE = {"code": -32600, "message": "thread already has an active or pending turn"}
+EMPTY = {"code": -32600, "message": "queue is empty"}
+
+
+def test_a_thread_that_is_gone_on_with_has_its_queue_emptied_before_the_prompt() -> None:
+    one = dialect(script(resumes=True))
+    feed(one, *OPENED)
+    queue, mark = written(one)
+    assert (queue["method"], queue["params"]) == ("thread/queue/start", {"threadId": THREAD})
+    assert (queue["id"], mark["id"]) == ("queue:1", "m:queue:1")
+    feed(one, line(id="queue:1", error=ACTIVE))
+    assert written(one) == [], "one has begun by itself"
+    start, there = began("t1", "look\n at this")
+    words = "a message queued in Codex (look at this): stopped, it is no part of this"
+    assert feed(one, start, there) == [Output("t1", "status", words)]
+    assert written(one) == [], "it does not stand in the thread yet"
+    feed(one, there.replace(b"started", b"completed"))
+    stop, _ = written(one)
+    assert (stop["method"], stop["params"]["turnId"]) == ("turn/interrupt", "t1")
+    theirs = {"type": "agentMessage", "id": "x", "text": "for them"}
+    assert feed(one, notice("item/completed", turnId="t1", item=theirs)) == []
+    assert feed(one, notice("item/agentMessage/delta", turnId="t1", itemId="y", delta="x")) == []
+    feed(one, line(id=stop["id"], result={}), over("t1"))
+    assert [each["id"] for each in written(one)] == ["queue:2", "m:queue:2"]
+    feed(one, line(id="queue:2", result={"turn": {"id": "t2"}}), *began("t2", "y" * 90))
+    written(one)
+    feed(one, over("t2"))
+    assert written(one)[0]["id"] == "queue:3"
+    feed(one, line(id="queue:3", error=EMPTY))
+    assert written(one)[0]["id"] == calls.PROMPT
+    feed(one, *BEGUN, ended(), RESTS)
+    report = one.report(Ending(background_stopped=("sleep",)))
+    assert (report.kind, report.texts, one.over) == ("done", (), True)
+    long = f"a message queued in Codex ({'y' * 79}…)"
+    first = "a message queued in Codex (look at this)"
+    assert report.background_stopped == ("sleep", first, long)
+
+
+def test_a_queue_that_a_daemon_before_began_to_empty_is_gone_on_with() -> None:
+    one = dialect(script(resumes=True))
+    feed(one, *OPENED, line(id="queue:1", result={"turn": {"id": "t1"}}), *began("t1", "x"))
+    feed(one, began("t1", "x")[1].replace(b"started", b"completed"))
+    one.attached()
+    (probe,) = written(one)
+    feed(one, line(id=probe["id"], error={"code": -32600, "message": "unknown"}))
+    assert [each["id"] for each in written(one)] == ["stop:t1", "m:stop:t1"]
+
+
+def test_an_interrupt_before_the_queue_is_empty_sends_no_prompt() -> None:
+    one = dialect(script(resumes=True))
+    feed(one, *OPENED)
+    assert not one.over and one.interrupt() == () and one.over
+    feed(one, line(id="queue:1", error=EMPTY))
+    assert [each["id"] for each in written(one) if each["id"] == calls.PROMPT] == []
+
+
+def test_a_message_that_begins_a_turn_after_ours_is_named() -> None:
+    one = running()
+    feed(one, notice("turn/started", turn={"id": TURN, "status": "inProgress"}), ended())
+    feed(one, notice("thread/queue/changed"), RESTS)
+    assert one.lingering, "a message has left the queue"
+    start, there = began("t2", "later")
+    feed(one, start, there)
+    assert one.lingering
+    feed(one, there.replace(b"started", b"completed"))
+    assert one.over
+    assert one.report(Ending()).background_stopped == ("a message queued in Codex (later)",)
+    feed(one, notice("turn/started", turn={"id": "t3", "status": "inProgress"}))
+    assert one.lingering
+    assert one.report(Ending()).background_stopped[-1] == "a message queued in Codex"
+    feed(one, over("t3"))
+    assert one.over
+
+
+def test_a_queue_that_changes_while_the_turn_works_is_none_of_ours() -> None:
+    one = running()
+    feed(one, notice("thread/queue/changed"), notice("thread/queue/changed", threadId="other"))
+    feed(one, ended(), notice("thread/queue/changed", threadId="other"), RESTS)
+    assert one.over
+
+
+def test_a_sub_agent_that_works_at_the_end_is_named_and_its_questions_name_it() -> None:
+    one = running()
+    for sub, name in (("s1", "Erdos"), ("s2", None)):
+        thread = {"id": sub, "parentThreadId": THREAD, "agentNickname": name}
+        feed(one, line(method="thread/started", params={"thread": thread}), *began(sub, "x", sub))
+    (asked,) = feed(one, command(0, "make x", threadId="s1", reason="why"))
+    assert isinstance(asked, ApprovalRequested) and asked.description == "Erdos: why"
+    assert one.report(Ending()).background_stopped == ("sub-agent Erdos", "sub-agent")
+    feed(one, over("s1", "s1"), ended())
+    assert one.report(Ending()).background_stopped == ("sub-agent",)
 
 
 def test_words_come_once_streamed_or_whole() -> None:

@@ -119,6 +119,7 @@ def test_a_thread_is_begun_gone_on_with_or_copied() -> None:
         known = request(session_mode=mode, agent_session_id="thread")
         method, params = opening(known)
         assert (method, params["threadId"]) == (f"thread/{mode}", "thread")
+        assert params.get("approvalPolicy") == ("untrusted" if mode == "resume" else None)
         require_kept(known)
         with pytest.raises(ValueError, match="no thread of Codex"):
             require_kept(request(session_mode=mode))

@@ -26,6 +26,8 @@ from podiumd.agents.claude.driver import ClaudeDriver
 from podiumd.agents.codex import dialect as codex_dialect
 from podiumd.agents.codex.dialect import CodexDialect
 from podiumd.agents.codex.driver import CodexDriver
+from podiumd.agents.codex.others import Others
+from podiumd.agents.codex.telling import Telling
 from podiumd.core.reply.report import TurnReport
 from podiumd.drivers import spooled, spooled_driver
 from podiumd.drivers.agent_process import AgentProcess
@@ -458,3 +460,18 @@ def leave_for_good_stands_in_for_leave_for_once(patch: pytest.MonkeyPatch) -> No
         return real(options, behavior) or next(always, "")
 
     patch.setattr(leave, "once", once)
+
+
+@noticed_by("61", subject="codex")
+def a_queue_is_left_to_itself(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(CodexDialect, "_begin_queued", lambda self: None)
+
+
+@noticed_by("61b", subject="codex")
+def what_ends_with_the_process_is_not_named(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(Others, "cut_off", lambda self: ())
+
+
+@noticed_by("62", subject="codex")
+def who_asks_is_not_told(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(Telling, "name_of", lambda self, thread_id: "")

@@ -8,8 +8,9 @@ from tests.drivers.kit.fake_agent import Ended, Json, Tool
 from tests.drivers.kit.fake_mcp import call_over_mcp
 from tests.drivers.kit.fake_rpc import Rpc
 
-UNSPOKEN: frozenset[str] = frozenset()
-"""Misbehaviour for which the language has no words: none."""
+UNSPOKEN = frozenset({"queued", "sub_agent"})
+"""Misbehaviour for which the language has no words: a session has one turn, and its prompt is ours.
+"""
 
 MODES = ("default", "plan", "auto")
 OPTIONS = (

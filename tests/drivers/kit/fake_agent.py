@@ -62,6 +62,8 @@ QUIRKS: Final = {
     "answers_both": "answers with a result and an error",
     "no_marks": "answers no method that it does not know",
     "forgets": "has no session but those of this process",
+    "queued": "has these messages in a queue of its own: each begins a turn",
+    "sub_agent": "an agent beside it asks about this command, says something, and ends",
     "begins_late": "begins with its prompt once the pipe of this name, in its home, is opened",
     "reads_late": "reads a prompt of these words once the pipe `late` in its home is closed",
     "queues": "takes a second prompt beside a running one, for later",

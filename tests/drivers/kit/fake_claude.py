@@ -19,12 +19,15 @@ UNSPOKEN = frozenset(
         "no_marks",
         "no_once",
         "null_open",
+        "queued",
         "replays",
         "replays_late",
+        "sub_agent",
         "version",
     }
 )
-"""Misbehaviour for which the language has no words: it negotiates nothing and replays nothing."""
+"""Misbehaviour for which the language has no words: it negotiates nothing, replays nothing,
+and has one turn at a time."""
 
 
 class Claude(Agent):

@@ -24,6 +24,7 @@ class Codex(Rpc):
         self._client_ids: dict[str, str] = {}
         self._servers: list[Json] = []
         self._said = 0
+        self._queue = [str(words) for words in self.script["queued"] or ()]
 
     def notify(self, method: str, **params: Any) -> None:
         self.send({"method": method, "params": params, "emittedAtMs": 1795388537000})
@@ -56,6 +57,26 @@ class Codex(Rpc):
         if not self._unknown(key, params["threadId"]):
             self.session_id = params["threadId"]
             self._opened(key, params)
+            self._begin_queued()
+
+    def on_thread_queue_start(self, key: str | int, params: Json) -> None:
+        if self.working:
+            self.refuse(key, -32600, "thread already has an active or pending turn")
+        elif not self._queue:
+            self.refuse(key, -32600, "queue is empty")
+        else:
+            self._begin_queued()
+            self.result(key, {"turn": self._turn_now("inProgress")})
+
+    def on_thread_queue_list(self, key: str | int, params: Json) -> None:
+        self.result(key, {"data": [{"id": words} for words in self._queue], "nextCursor": None})
+
+    def _begin_queued(self) -> None:
+        """Begin a turn with the next message of the queue."""
+        if self._queue:
+            words = self._queue.pop(0)
+            self._begin_turn()
+            self.do(lambda: self._turn(words, f"queued {words}", queued=True))
 
     def on_thread_fork(self, key: str | int, params: Json) -> None:
         if not self._unknown(key, params["threadId"]):
@@ -100,11 +121,14 @@ class Codex(Rpc):
             self.result(key, {"turn": self._turn_now("inProgress")})
             self._steered(words, uuid)
             return
+        self._begin_turn()
+        self.result(key, {"turn": self._turn_now("inProgress")})
+        self.do(lambda: self._turn(words, uuid))
+
+    def _begin_turn(self) -> None:
         self.working = True
         self._turns += 1
         self._turn_id = f"turn-{self._turns}"
-        self.result(key, {"turn": self._turn_now("inProgress")})
-        self.do(lambda: self._turn(words, uuid))
 
     def on_turn_steer(self, key: str | int, params: Json) -> None:
         if not self.working or params["expectedTurnId"] != self._turn_id:
@@ -126,7 +150,7 @@ class Codex(Rpc):
         self.result(key, {})
         self.stop()
 
-    def _turn(self, words: str, uuid: str) -> None:
+    def _turn(self, words: str, uuid: str, *, queued: bool = False) -> None:
         self._status("active")
         self._notify("turn/started", turn=self._turn_now("inProgress"))
         history = self.history(self.session_id)
@@ -135,6 +159,10 @@ class Codex(Rpc):
         error: Json | None = None
         status = "completed"
         try:
+            if queued:  # until somebody stops it, or joins it
+                self.wait(lambda: bool(self.steers))
+            if self.script["sub_agent"]:
+                self._sub_agent(self.script["sub_agent"])
             reply = self.converse(words, history)
         except Ended:
             status = "interrupted"
@@ -144,13 +172,32 @@ class Codex(Rpc):
                 self._notify("error", error=error, willRetry=False)
             elif reply.get("structured"):
                 self.text(json.dumps(reply["structured"]))
-        self.working = False
+        self.working = self.stopping = False
         with self.together():
             for _ in range(2 if self.script["two_ends"] else 1):
                 self._notify("turn/completed", turn=self._turn_now(status, error))
             self._status("idle")
             if self.script["goes_on"]:
                 self.text("one word more")
+            if self._queue:
+                self.notify("thread/queue/changed", threadId=self.session_id)
+        if status != "interrupted" and self._queue:
+            self._begin_queued()
+
+    def _sub_agent(self, command: str) -> None:
+        """Be another agent beside this one, in a thread of its own, with a turn of the same id."""
+        ours, where = self.session_id, {"parentThreadId": self.session_id, "agentNickname": "Erdos"}
+        self.session_id = f"{ours} beside"
+        self.notify("thread/started", thread={"id": self.session_id, **where})
+        self._notify("turn/started", turn=self._turn_now("inProgress"))
+        tool = Tool({"command": command}, "beside")
+        self.begin_tool(tool)
+        self.allows(tool, self.wait_answer(self.ask(tool)))
+        self.end_tool(tool)
+        said = {"type": "agentMessage", "id": "beside-said", "text": "words beside"}
+        self._item("completed", said)
+        self._notify("turn/completed", turn=self._turn_now("completed"))
+        self.session_id = ours
 
     def _error(self, error: Json) -> Json:
         status, kind = error.get("status"), error.get("kind")

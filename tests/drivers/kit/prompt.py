@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from podiumd.drivers.base import Output
-from tests.drivers.kit.bench import Bench, command, only, said
+from podiumd.drivers.base import ApprovalRequested, Output, Turn
+from tests.drivers.kit.bench import Bench, allow, command, on_approval, only, own_name, said
 from tests.drivers.kit.registry import case
 from tests.drivers.rig import states
 
@@ -119,3 +119,42 @@ async def what_a_tool_did_is_told(bench: Bench) -> None:
     kinds = [one.kind for one in only(events, Output)]
     assert kinds.index("tool") < kinds.index("text") and report.tool_begun
     assert any("true" in one.delta for one in only(events, Output) if one.kind == "tool")
+
+
+@case("61")
+async def a_message_that_waits_in_the_agent_itself_runs_no_turn(bench: Bench) -> None:
+    bench.script({"text": "One."})
+    _, events = await bench.play(bench.request("one"))
+    known = {"session_mode": "resume", "agent_session_id": own_name(events)}
+    bench.script({"text": "Two."}, queued=["THEIRS", "AND THIS"])
+    report, events = await bench.play(bench.request("two", **known))
+    assert (report.kind, report.texts, said(events)) == ("done", ("Two.",), "Two.")
+    assert bench.prompts == ["one", "two"]
+    shown = [one.delta for one in only(events, Output) if one.kind == "status"]
+    for words in ("THEIRS", "AND THIS"):
+        assert any(words in one for one in shown)
+        assert any(words in one for one in report.background_stopped)
+
+
+@case("61b")
+async def a_message_that_waits_for_the_end_of_the_turn_is_cut_off_and_named(bench: Bench) -> None:
+    bench.script({"text": "Hello."}, queued=["THEIRS"])
+    report, _ = await bench.play()
+    assert (report.kind, report.texts, bench.prompts) == ("done", ("Hello.",), ["go"])
+    assert any("THEIRS" in one for one in report.background_stopped)
+
+
+@case("62")
+async def an_agent_beside_it_asks_and_its_end_and_words_are_not_the_turns(bench: Bench) -> None:
+    bench.script({"text": "Mine."}, sub_agent="touch beside")
+    asked: list[str] = []
+
+    async def note(turn: Turn, one: ApprovalRequested) -> None:
+        asked.append(one.description)
+        await allow(turn, one)
+
+    report, events = await bench.play(None, on_approval(note))
+    assert (report.kind, report.texts, said(events)) == ("done", ("Mine.",), "Mine.")
+    assert len(asked) == 1 and "Erdos" in asked[0]
+    tools = [one.delta for one in only(events, Output) if one.kind == "tool"]
+    assert any("Erdos" in one and "touch beside" in one for one in tools)

@@ -38,12 +38,14 @@ class _Waiting(msgspec.Struct, frozen=True):
 
 
 class Asked:
-    """The open requests of one turn. ``called`` tells what a call of the model's asks for."""
+    """The open requests of one turn, its sub-agents' included. ``called`` tells what a call of the
+    model's asks for, ``name_of`` what the sub-agent of a thread is called."""
 
-    def __init__(self, script: Script, called: Called) -> None:
+    def __init__(self, script: Script, called: Called, name_of: Callable[[str], str]) -> None:
         self._script = script
         self._allow = script.allow
         self._called = called
+        self._name_of = name_of
         self._items: dict[str, wire.ThreadItem] = {}
         self._waiting: dict[str, _Waiting] = {}
         self._due: dict[str, bytes] = {}
@@ -104,7 +106,7 @@ class Asked:
         verdict = leave.on_command(
             asked, self._script.tools, self._allow, escalated=self._escalated(asked.item_id)
         )
-        tool, words = leave.COMMAND, asked.reason or ""
+        tool, words = leave.COMMAND, self._said_by(asked.thread_id, asked.reason)
         return self._judged(request, verdict, tool, given, asked.item_id, words)
 
     def _escalated(self, call_id: str) -> bool | None:
@@ -124,8 +126,12 @@ class Asked:
         if asked.grant_root is not None:
             given["writable_from_now_on"] = asked.grant_root
         verdict = leave.on_change(item, asked.grant_root, self._script.tools, self._allow)
-        tool, words = leave.change_tool(item), asked.reason or ""
+        tool, words = leave.change_tool(item), self._said_by(asked.thread_id, asked.reason)
         return self._judged(request, verdict, tool, given, asked.item_id, words)
+
+    def _said_by(self, thread_id: str, reason: str | None) -> str:
+        """Return why it asks, beginning with who does where that is a sub-agent."""
+        return ": ".join(part for part in (self._name_of(thread_id), reason) if part)
 
     def _judged(
         self,

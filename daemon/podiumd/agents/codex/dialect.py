@@ -3,7 +3,7 @@
 Greeting, question for the login and the opening of the thread stand in the agent's input before it
 begins. The prompt follows when the thread is open, with a mark (``podiumd.drivers.steps``), and so
 does each message to the running turn. Only the turn that the prompt began ends this one: Codex runs
-threads of sub-agents beside it.
+others beside it (``podiumd.agents.codex.others``).
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from msgspec.structs import replace
 
 from podiumd.agents.codex.asked import Asked
 from podiumd.agents.codex.ending import Ends
+from podiumd.agents.codex.others import Others
 from podiumd.agents.codex.script import Script
 from podiumd.agents.codex.telling import Telling
 from podiumd.core.reply.report import EndKind, TurnReport
@@ -62,8 +63,11 @@ class CodexDialect:
     def __init__(self, script: Script, sent: Sequence[str], called: LookUp) -> None:
         self.script = script
         self._steps = Steps(version=False)
-        self._asked = Asked(script, lambda call_id: called(self.path, call_id))
         self._telling = Telling(structured=script.structured)
+        self._asked = Asked(
+            script, lambda call_id: called(self.path, call_id), self._telling.name_of
+        )
+        self._others = Others()
         self.ends = Ends()
         self._steers: dict[str, str] = {}
         self._thread = self._turn = self.path = ""
@@ -90,6 +94,11 @@ class CodexDialect:
     def over(self) -> bool:
         if self._stopping and not self._prompted:
             return True
+        return self._settled and self._others.quiet
+
+    @property
+    def _settled(self) -> bool:
+        """Return whether the turn has ended, and the fate of each message is known."""
         return self.ends.turn is not None and all(state for state in self._steers.values())
 
     @property
@@ -106,7 +115,7 @@ class CodexDialect:
 
     @property
     def _prompted(self) -> bool:
-        return self._may_prompt and bool(self._thread)
+        return self._may_prompt and bool(self._thread) and self._others.drained
 
     # -- its lines -----------------------------------------------------------------------------
 
@@ -135,9 +144,15 @@ class CodexDialect:
         error = answer.error
         if name.startswith(calls.STEER):
             return self._steered(name.removeprefix(calls.STEER), refused=error is not None)
+        if name.startswith(calls.STOP):
+            return []
         if error is not None and name == calls.OPEN and _BUSY in error.message:
             where = "is open in another Codex: close it there, or fork the session"
             self.ends.refuse("stopped", f"the thread {where}", reason="session-locked")
+        elif name.startswith(calls.QUEUE):
+            self._others.asked(answer)
+        elif name == calls.REST:
+            self._others.listed()
         elif error is not None and name != calls.INTERRUPT:
             self.ends.refuse("failed", f"Codex: {error.message}")
         elif name == calls.ACCOUNT:
@@ -149,6 +164,8 @@ class CodexDialect:
         elif name == calls.OPEN:
             thread = read(wire.OpenedThread, answer.result).thread
             self._thread, self.path = thread.id, thread.path or ""
+            if self.script.resumes:
+                self._begin_queued()
         elif name == calls.PROMPT:
             self._turn = read(wire.BegunTurn, answer.result).turn.id
             if self._stopping:
@@ -156,6 +173,10 @@ class CodexDialect:
         if self._prompted and not self._stopping and self.ends.refused is None:
             self._steps.plan(calls.PROMPT, self.script.prompt_line(self._thread))
         return []
+
+    def _begin_queued(self) -> None:
+        name = self._others.begin()
+        self._steps.plan(name, calls.start_queued(name, self._thread))
 
     def _steered(self, uuid: str, *, refused: bool) -> list[TurnEvent]:
         if refused:
@@ -172,6 +193,8 @@ class CodexDialect:
             case "item/started" | "item/completed":
                 found = read(wire.ItemNotification, params)
                 return self._item(found, done=notice.method == "item/completed")
+            case "turn/started":
+                self._started(read(wire.TurnNotification, params))
             case "turn/completed":
                 return self._completed(read(wire.TurnNotification, params))
             case "error":
@@ -182,6 +205,9 @@ class CodexDialect:
                 return [] if closed is None else [ApprovalWithdrawn(closed)]
             case "thread/started":
                 self._telling.thread(read(wire.Thread, params.get("thread")))
+            case "thread/queue/changed":
+                if read(wire.ThreadNotification, params).thread_id == self._thread:
+                    self._others.changed()
             case "thread/tokenUsage/updated":
                 used = read(wire.TokenUsageNotification, params)
                 if used.turn_id == self._turn or used.thread_id != self._thread:
@@ -191,7 +217,8 @@ class CodexDialect:
             case "item/agentMessage/delta" | "item/reasoning/summaryTextDelta":
                 self._unreachable_since = 0
                 delta = read(wire.DeltaNotification, params)
-                if delta.thread_id == self._thread:
+                other = self._others.is_other(delta.turn_id)
+                if delta.thread_id == self._thread and not other:
                     return self._telling.delta(delta, words="agentMessage" in notice.method)
             case _:
                 pass
@@ -200,6 +227,8 @@ class CodexDialect:
     def _item(self, found: wire.ItemNotification, *, done: bool) -> list[TurnEvent]:
         self._unreachable_since = 0
         item, ours = found.item, found.thread_id == self._thread
+        if ours and self._others.is_other(found.turn_id):
+            return self._queued(found.turn_id, item, done=done)
         if item.type == "userMessage":
             return self._written_down(item) if ours else []
         self._asked.note(item)
@@ -208,6 +237,18 @@ class CodexDialect:
         if ours and done and item.type == "agentMessage":
             self.ends.texts.append(item.text)
         return self._telling.item(found, done=done, ours=ours)
+
+    def _queued(self, turn: str, item: wire.ThreadItem, *, done: bool) -> list[TurnEvent]:
+        """Show the message of a turn that is not ours, which may be stopped once it is there."""
+        if item.type != "userMessage":
+            return []
+        if not done:
+            return [self._others.message(turn, item)]
+        self._others.over()
+        if not self._others.drained:
+            name = f"{calls.STOP}{turn}"
+            self._steps.plan(name, calls.interrupt_turn(self._thread, turn, name))
+        return []
 
     def _written_down(self, item: wire.ThreadItem) -> list[TurnEvent]:
         """Note that a message of ours is in Codex's record, and goes to the model."""
@@ -225,9 +266,26 @@ class CodexDialect:
             return [PromptState(uuid, "started")]
         return []
 
+    def _started(self, found: wire.TurnNotification) -> None:
+        """Note a turn that is not ours."""
+        turn = found.turn.id
+        if found.thread_id != self._thread:
+            self._others.works(found.thread_id, self._telling.name_of(found.thread_id))
+        elif not self._others.drained or (self._turn and turn != self._turn):
+            self._others.started(turn)
+
     def _completed(self, found: wire.TurnNotification) -> list[TurnEvent]:
+        if found.thread_id != self._thread:
+            self._others.rests(found.thread_id)
+        elif self._others.is_other(found.turn.id):
+            self._others.over()
+            if not self._others.drained:
+                self._begin_queued()
         if found.thread_id != self._thread or found.turn.id != self._turn:
             return []
+        if self.ends.turn is None and found.turn.status != "interrupted":
+            self._others.ended()
+            self._steps.plan(calls.REST, calls.list_queued(self._thread))
         self.ends.turn = found.turn
         taken = [uuid for uuid, state in self._steers.items() if state == "started"]
         return [PromptState(uuid, "completed") for uuid in (self.script.uuid, *taken)]
@@ -289,7 +347,7 @@ class CodexDialect:
 
     def report(self, ending: Ending) -> TurnReport:
         forced: tuple[EndKind, str] | None = None
-        if ending.kind is not None:
+        if ending.kind is not None and not (ending.kind == "broken" and self._settled):
             forced = (ending.kind, ending.detail)
         report = self.ends.report(
             ending,
@@ -300,4 +358,5 @@ class CodexDialect:
         )
         lost = [uuid for uuid, state in self._steers.items() if state in ("", "queued")]
         denials = tuple(self._asked.denials.values())
-        return replace(report, undelivered=tuple(lost), denials=denials)
+        stopped = (*report.background_stopped, *self._others.cut_off())
+        return replace(report, undelivered=tuple(lost), denials=denials, background_stopped=stopped)

@@ -24,8 +24,9 @@ FILE: Final = "codex.json"
 class Script(msgspec.Struct, frozen=True, kw_only=True):
     """The words of one turn, ready to be written but for the thread's id.
 
-    ``since`` is how long the thread's session file was before the turn, in bytes. ``structured``:
-    the last message is to be JSON. ``served`` are the tools that Podium serves in it.
+    ``resumes``: it goes on with a thread. ``since`` is how long its session file was before the
+    turn, in bytes. ``structured``: the last message is to be JSON. ``served`` are the tools that
+    Podium serves in it.
     """
 
     opening: str
@@ -36,6 +37,7 @@ class Script(msgspec.Struct, frozen=True, kw_only=True):
     allow: tuple[str, ...] = ()
     served: tuple[str, ...] = ()
     structured: bool = False
+    resumes: bool = False
     since: int = 0
 
     def prompt_line(self, thread_id: str) -> bytes:
@@ -69,6 +71,7 @@ def make_script(
         allow=request.allow,
         served=tuple(spec.name for spec in request.served),
         structured=request.schema is not None,
+        resumes=request.session_mode == "resume",
         since=since,
     )
 
@@ -111,6 +114,8 @@ def _opening(request: TurnRequest) -> bytes:
         case "new":
             return calls.start_thread(params)
         case "resume":
+            # A queued message may begin a turn before ours: it has no leave but to ask.
+            params |= {"approvalPolicy": "untrusted", "approvalsReviewer": "user"}
             return calls.resume_thread(request.agent_session_id or "", params)
         case "fork":
             return calls.fork_thread(request.agent_session_id or "", params)

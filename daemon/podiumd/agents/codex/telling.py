@@ -30,7 +30,11 @@ class Telling:
     def thread(self, thread: wire.Thread) -> None:
         """Note a thread that has begun."""
         if thread.parent_thread_id is not None:
-            self._names[thread.id] = thread.agent_nickname or "sub-agent"
+            self._names[thread.id] = thread.agent_nickname or ""
+
+    def name_of(self, thread_id: str) -> str:
+        """Return what the sub-agent of a thread is called, empty where that is not known."""
+        return self._names.get(thread_id, "")
 
     def delta(self, delta: wire.DeltaNotification, *, words: bool) -> list[TurnEvent]:
         """Tell a piece of the model's words, or of its thoughts."""
@@ -62,7 +66,7 @@ class Telling:
         line = _line(item, done=done)
         if not line:
             return []
-        name = "" if ours else f"{self._names.get(found.thread_id, 'sub-agent')}: "
+        name = "" if ours else f"{self.name_of(found.thread_id) or 'sub-agent'}: "
         return [Output(item.id, "tool", _cut(name + " ".join(line.split())))]
 
 

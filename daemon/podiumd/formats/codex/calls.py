@@ -16,6 +16,11 @@ ACCOUNT: Final = "account"
 OPEN: Final = "open"
 PROMPT: Final = "prompt"
 INTERRUPT: Final = "interrupt"
+QUEUE: Final = "queue:"
+"""How the name of a step begins that begins with a queued message, before its number."""
+REST: Final = "rest"
+STOP: Final = "stop:"
+"""How the name of a step begins that stops a turn that is not ours, before the turn's id."""
 STEER: Final = "steer:"
 """How the name of a step begins that hands a message to the running turn, before its uuid."""
 
@@ -69,9 +74,19 @@ def steer_turn(thread_id: str, turn_id: str, uuid: str, text: str) -> bytes:
     return _call(f"{STEER}{uuid}", "turn/steer", params)
 
 
-def interrupt_turn(thread_id: str, turn_id: str) -> bytes:
-    """Build the request that stops the turn."""
-    return _call(INTERRUPT, "turn/interrupt", {"threadId": thread_id, "turnId": turn_id})
+def interrupt_turn(thread_id: str, turn_id: str, name: str = INTERRUPT) -> bytes:
+    """Build the request that stops a turn."""
+    return _call(name, "turn/interrupt", {"threadId": thread_id, "turnId": turn_id})
+
+
+def list_queued(thread_id: str) -> bytes:
+    """Build the question what is queued for a thread."""
+    return _call(REST, "thread/queue/list", {"threadId": thread_id})
+
+
+def start_queued(name: str, thread_id: str) -> bytes:
+    """Build the request that begins a turn with the next message that is queued for a thread."""
+    return _call(name, "thread/queue/start", {"threadId": thread_id})
 
 
 def _words(text: str) -> list[dict[str, str]]:
@@ -89,7 +104,15 @@ TAKEN: Final[Mapping[str, tuple[str, ...]]] = {
     "InitializeCapabilities": ("experimentalApi",),
     "InitializeParams": ("capabilities", "clientInfo"),
     "ThreadForkParams": (*_OPENING, "excludeTurns", "threadId"),
-    "ThreadResumeParams": (*_OPENING, "excludeTurns", "threadId"),
+    "ThreadQueueListParams": ("threadId",),
+    "ThreadQueueStartParams": ("threadId",),
+    "ThreadResumeParams": (
+        *_OPENING,
+        "approvalPolicy",
+        "approvalsReviewer",
+        "excludeTurns",
+        "threadId",
+    ),
     "ThreadStartParams": _OPENING,
     "TurnInterruptParams": ("threadId", "turnId"),
     "TurnStartParams": (

@@ -80,12 +80,19 @@ class FileUpdateChange(Said, frozen=True):
     kind: Any = None
 
 
+class TextInput(Said, frozen=True):
+    """A part of a person's message; only text has words."""
+
+    text: str = ""
+
+
 class ThreadItem(Said, frozen=True):
     """A piece of a turn, of any type: the members of those types that are read."""
 
     type: str = ""
     id: str = ""
     client_id: str | None = None
+    content: tuple[TextInput, ...] = ()
     text: str = ""
     phase: str | None = None
     status: str = ""
@@ -105,6 +112,12 @@ class ItemNotification(Said, frozen=True):
     thread_id: str = ""
     turn_id: str = ""
     item: ThreadItem = ThreadItem()
+
+
+class ThreadNotification(Said, frozen=True):
+    """``thread/queue/changed``."""
+
+    thread_id: str = ""
 
 
 class DeltaNotification(Said, frozen=True):
@@ -272,6 +285,7 @@ GIVEN: Final[Mapping[str, type[Said]]] = {
     "Thread": Thread,
     "ThreadForkResponse": OpenedThread,
     "ThreadItem": ThreadItem,
+    "ThreadQueueChangedNotification": ThreadNotification,
     "ThreadResumeResponse": OpenedThread,
     "ThreadStartResponse": OpenedThread,
     "ThreadTokenUsage": ThreadTokenUsage,
