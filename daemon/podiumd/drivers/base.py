@@ -90,7 +90,8 @@ class TurnRequest(msgspec.Struct, frozen=True, kw_only=True):
     system text. ``script_file`` states where ``script`` came from. ``goes_on``: the turn takes up
     the one before it, which was cut off. ``agent_session_id``: of an agent that names its sessions
     itself, its own id of the one that is resumed or forked; ``session_id`` and ``fork_from`` are
-    Podium's.
+    Podium's. ``opens_only``: the session is opened, and no prompt is sent: a trial
+    (``podiumd.drivers.free_cases``), of an agent that is a process.
     """
 
     turn_id: str
@@ -127,6 +128,7 @@ class TurnRequest(msgspec.Struct, frozen=True, kw_only=True):
     tools_server: ToolsServer | None = None
     goes_on: bool = False
     agent_session_id: str | None = None
+    opens_only: bool = False
 
     @property
     def inherited(self) -> tuple[int, ...]:

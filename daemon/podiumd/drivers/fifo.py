@@ -37,6 +37,19 @@ class LineTooLong(FifoError):
     """The line is longer than a pipe takes at once; nothing was written."""
 
 
+def require_short(*lines: bytes) -> None:
+    """Refuse lines that no pipe takes at once, though they are not to be written.
+
+    Raises ``LineTooLong``.
+    """
+    size = sum(map(len, lines))
+    if size > MAX_LINE_BYTES:
+        raise LineTooLong(
+            f"{size} bytes in one line, at most {MAX_LINE_BYTES} go to an agent at once: "
+            "attach it as a file"
+        )
+
+
 class AgentGone(FifoError):
     """Signal that the agent has ended and no process reads the pipe; nothing was written."""
 

@@ -92,11 +92,43 @@ def _events(patch: pytest.MonkeyPatch, change: Callable[[TurnEvent], TurnEvent |
 
 
 @noticed_by(
-    *("03", "06", "09", "13", "34", "34b", "35", "36", "37", "38", "40b", "41b"),
+    *(
+        "03",
+        "06",
+        "09",
+        "09c",
+        "09d",
+        "12b",
+        "13",
+        "13c",
+        "34",
+        "34b",
+        "35",
+        "36",
+        "37",
+        "38",
+        "40b",
+        "41b",
+    ),
     *("42", "42b", "43", "44", "45", "45b", "45c", "46", "47", "48"),
 )
 def every_end_is_a_success(patch: pytest.MonkeyPatch) -> None:
     _reports(patch, lambda report: replace(report, kind="done"))
+
+
+@noticed_by("61")
+def a_trial_sends_a_prompt(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(driver, "OPENING", claude_control.user_message("go", str(uuid.uuid4())))
+
+
+@noticed_by("62", "63")
+def a_step_with_fewer_tools_does_not_begin(patch: pytest.MonkeyPatch) -> None:
+    def _tools(request: TurnRequest) -> list[str]:
+        if request.tools != "all":
+            raise ValueError("no")
+        return []
+
+    patch.setattr(arguments, "_tools", _tools)
 
 
 def _without_words(report: TurnReport) -> TurnReport:

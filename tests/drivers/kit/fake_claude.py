@@ -11,6 +11,7 @@ from typing import Any
 from tests.drivers.kit.fake_agent import Agent, Ended, Json, Script, Tool
 
 OWN = "mcp__podium__"
+MODES = ("acceptEdits", "auto", "bypassPermissions", "default", "manual", "dontAsk", "plan")
 
 UNSPOKEN = frozenset(
     {
@@ -46,6 +47,10 @@ class Claude(Agent):
         self._own_tools: list[str] = []
         if self._resumes and not self._file(self._resumes).exists():
             os.write(2, f"No conversation found with session ID: {self._resumes}\n".encode())
+            os._exit(1)
+        if self._mode not in MODES:
+            words = f"error: option '--permission-mode <mode>' argument '{self._mode}' is invalid."
+            os.write(2, f"{words} Allowed choices are {', '.join(MODES)}.\n".encode())
             os._exit(1)
         model = self._option("--model")
         if model and self.script["model_unknown"]:

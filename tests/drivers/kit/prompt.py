@@ -33,13 +33,6 @@ async def a_long_prompt_goes_in_whole(bench: Bench) -> None:
     assert report.kind == "done" and bench.prompts == [prompt]
 
 
-@case("15b")
-async def a_prompt_that_is_too_long_is_refused_before_anything_is_sent(bench: Bench) -> None:
-    report, events = await bench.play(bench.request("x" * (4 << 20)))
-    assert report.kind == "failed" and "attach it as a file" in report.detail
-    assert events == [] and bench.asked == []
-
-
 @case("16")
 async def a_prompt_of_odd_characters_arrives(bench: Bench) -> None:
     bench.script({"text": "Read."})

@@ -11,21 +11,6 @@ from tests.drivers.kit.bench import Bench, only, own_name, said
 from tests.drivers.kit.registry import case
 
 
-@case("01")
-async def the_program_is_missing(bench: Bench) -> None:
-    report, events = await bench.play(bench.request(command=("no-such-agent",)))
-    assert report.kind == "failed" and "no-such-agent" in report.detail
-    assert events == [] and not report.prompt_recorded
-
-
-@case("02")
-async def the_program_cannot_be_executed(bench: Bench) -> None:
-    program = bench.rig.root / "agent"
-    program.write_text("no program\n")
-    report, events = await bench.play(bench.request(command=(str(program),)))
-    assert report.kind == "failed" and str(program) in report.detail and events == []
-
-
 @case("03")
 async def it_ends_before_its_first_word(bench: Bench) -> None:
     bench.script(exits=3)

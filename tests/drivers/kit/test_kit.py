@@ -10,12 +10,12 @@ from trio.testing import MockClock
 
 from podiumd.drivers import spooled
 from podiumd.drivers.spool import SpoolWatch
-from tests.drivers.kit import death, prompt, start, stop, tools, trouble
+from tests.drivers.kit import death, free, prompt, start, stop, tools, trouble
 from tests.drivers.kit.bench import Bench
 from tests.drivers.kit.registry import CASES, Case
 from tests.drivers.kit.subjects import SUBJECTS, Subject
 
-MODULES: Final = (start, prompt, tools, stop, trouble, death)
+MODULES: Final = (free, start, prompt, tools, stop, trouble, death)
 EXCUSED_IDLE_SECONDS: Final = 2.0
 """How long an agent may be silent in a case that need not be passed."""
 

@@ -13,14 +13,14 @@ from podiumd.drivers import spooled
 from podiumd.drivers.spool import SpoolWatch
 from podiumd.tools.process.processes import sweep
 from tests.drivers.kit import bench as bench_module
-from tests.drivers.kit import death, prompt, start, stop, tools, trouble
+from tests.drivers.kit import death, free, prompt, start, stop, tools, trouble
 from tests.drivers.kit.bench import Bench
 from tests.drivers.kit.broken import BROKEN, Broken
 from tests.drivers.kit.registry import CASES, Case
 from tests.drivers.kit.subjects import SUBJECTS
 from tests.long import spread
 
-MODULES: Final = (start, prompt, tools, stop, trouble, death)
+MODULES: Final = (free, start, prompt, tools, stop, trouble, death)
 BY_NUMBER: Final = {name.partition("-")[0]: case for name, case in CASES.items()}
 IDLE_SECONDS: Final = 1.0
 HANGS_SECONDS: Final = 10.0

@@ -121,6 +121,8 @@ class AcpDialect:
         elif name == calls.PROMPT:
             self.idle_line = False
             return self._ended(answer)
+        elif name == calls.DELETE:
+            self.ends.opened()
         elif name is not None:
             self.idle_line = False
             self._handshake.answered(name, answer)
@@ -131,15 +133,27 @@ class AcpDialect:
         """Plan the prompt, once the session is ready for it."""
         if not self._handshake.ready or self._stopping or self.ends.refused is not None:
             return
+        if self.script.opens_only:
+            self._tidy()
+            return
         self._planned = True
         line = calls.prompt(self._handshake.session, self.script.prompt)
         self._steps.plan(calls.PROMPT, calls.fence(PROMPT_FENCE, MARK_METHOD), line)
 
+    def _tidy(self) -> None:
+        """Delete the session that was opened only, where it is new and the agent can."""
+        if self._handshake.deletes and self.script.how == "new":
+            self._steps.plan(calls.DELETE, calls.delete_session(self.opened))
+        else:
+            self.ends.opened()
+
     def _begun(self) -> list[TurnEvent]:
-        """Tell, once, that the agent has the prompt."""
-        if self._named or not self.taken_up:
+        """Tell, once, that the agent has the prompt, or a session without one."""
+        if self._named or not (self.taken_up or (self.script.opens_only and self.ends.end)):
             return []
         self._named = True
+        if self.script.opens_only:
+            return [SessionNamed(self.opened)]
         return [SessionNamed(self.opened), PromptState(self.script.uuid, "started")]
 
     def _ended(self, answer: Answer) -> list[TurnEvent]:

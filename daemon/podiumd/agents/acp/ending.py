@@ -47,6 +47,10 @@ class Ends:
         if self.refused is None:
             self.refused = End("failed", detail)
 
+    def opened(self) -> None:
+        """Note that the session is open, and nothing more was wanted."""
+        self.end = End("done")
+
     def failed(self, error: Failure) -> None:
         """Note an end that is an error."""
         words = error.message.rstrip(".")

@@ -31,7 +31,7 @@ class Handshake:
         self._how = script.how
         self._mode_answered = self._mode_fenced = False
         self.session = ""
-        self.opened = self.ready = False
+        self.opened = self.ready = self.deletes = False
         self.stopped = False
         """Nothing more is to be begun."""
         steps.begin(calls.INITIALIZE)
@@ -79,6 +79,7 @@ class Handshake:
 
     def _greeted(self, about: wire.InitializeResponse) -> None:
         script, can = self._script, about.agent_capabilities
+        self.deletes = "delete" in can.session_capabilities
         if about.protocol_version != wire.VERSION:
             spoken = f"version {about.protocol_version} of its protocol"
             self._refuse(f"{script.agent} speaks {spoken}, and Podium version {wire.VERSION}")

@@ -29,7 +29,7 @@ class Script(msgspec.Struct, frozen=True, kw_only=True):
 
     ``session`` is the agent's own id of the one that is gone on with, ``how`` the request for that.
     ``mode`` is to be set, and confirmed, before the prompt. ``served`` are the tools that Podium
-    serves in the turn.
+    serves in the turn. ``opens_only``: there is no prompt.
     """
 
     agent: str
@@ -48,6 +48,7 @@ class Script(msgspec.Struct, frozen=True, kw_only=True):
     served: tuple[str, ...] = ()
     quirks: tuple[str, ...] = ()
     login: str = ""
+    opens_only: bool = False
 
 
 def check(request: TurnRequest, settings: AcpSettings, agent: str) -> None:
@@ -98,6 +99,7 @@ def make_script(request: TurnRequest, settings: AcpSettings, agent: str) -> Scri
         served=tuple(spec.name for spec in request.served) if servers else (),
         quirks=settings.quirks,
         login=settings.login,
+        opens_only=request.opens_only,
     )
 
 

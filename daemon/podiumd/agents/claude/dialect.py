@@ -30,6 +30,7 @@ from podiumd.formats.claude_events import (
     BadLine,
     ControlCancel,
     ControlRequest,
+    ControlResponse,
     Event,
     Init,
     Lifecycle,
@@ -47,6 +48,10 @@ from podiumd.formats.repeated import RepeatedFailures
 ASKS_LEAVE: Final = "can_use_tool"
 """The one request that a person answers."""
 
+_OPENED: Final = "podium-opened"
+OPENING: Final = claude_control.initialize(_OPENED, (), "")
+"""The greeting that is answered when the session is open, in place of a prompt."""
+
 KEEPS_ALIVE: Final = "keep_alive"
 
 DETAIL_CHARACTERS = 200
@@ -60,10 +65,14 @@ class ClaudeDialect:
     """The conversation of one turn with ``claude``.
 
     ``sent`` are the uuids handed over so far, ``specs`` the tools that Podium serves in it.
+    ``opens_only``: there is no prompt, and it is over when the session is open.
     """
 
-    def __init__(self, sent: Iterable[str], specs: Sequence[ToolSpec] = ()) -> None:
+    def __init__(
+        self, sent: Iterable[str], specs: Sequence[ToolSpec] = (), *, opens_only: bool = False
+    ) -> None:
         self.reader = TurnReader(sent)
+        self._opens_only, self._opened = opens_only, False
         self._served = ServedTools(specs)
         self._heard = False
         self._streamed: set[tuple[str, str]] = set()
@@ -78,7 +87,7 @@ class ClaudeDialect:
 
     @property
     def over(self) -> bool:
-        return self.reader.over
+        return self._opened or self.reader.over
 
     @property
     def lingering(self) -> bool:
@@ -104,6 +113,8 @@ class ClaudeDialect:
         """Take one line of stdout."""
         self._heard = True
         event = decode(line)
+        if isinstance(event, ControlResponse) and event.request_id == _OPENED:
+            self._opened = self._opens_only and event.error is None
         self.idle_line = _is_idle(event)
         raised = self._served.feed(event, len(line))
         if isinstance(event, ControlRequest):
@@ -165,6 +176,8 @@ class ClaudeDialect:
         forced = None if ending.kind is None else (ending.kind, ending.detail)
         if forced is None and self._served.unasked:
             forced = ("failed", self._served.unasked)
+        if forced is None and self._opened:
+            forced = ("done", "")
         if forced is None and not self._heard:
             status = ending.exit_status
             how = "" if status is None else f" with status {status}"

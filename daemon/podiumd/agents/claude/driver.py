@@ -13,7 +13,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from podiumd.agents.claude.arguments import claude_arguments, claude_environment
-from podiumd.agents.claude.dialect import ClaudeDialect
+from podiumd.agents.claude.dialect import OPENING, ClaudeDialect
 from podiumd.agents.claude.files import find_transcript, look_back, size_of
 from podiumd.agents.claude.inputs import write_inputs
 from podiumd.agents.claude.kind import CLAUDE
@@ -24,6 +24,7 @@ from podiumd.core.analysis.check_agents import Capabilities, OwnTools
 from podiumd.drivers.agent_process import AgentProcess, spawn
 from podiumd.drivers.base import PendingTurn, TurnRequest, TurnStatus
 from podiumd.drivers.dialect import Aftermath
+from podiumd.drivers.fifo import require_short
 from podiumd.drivers.spool import SpoolWatch
 from podiumd.drivers.spooled import SPOOL_MEGABYTES, Look
 from podiumd.drivers.spooled_driver import SpooledDriver, messages_of
@@ -104,13 +105,17 @@ class ClaudeDriver(SpooledDriver[ClaudeDialect]):
 
 
 def _dialect(turn: TurnRequest | PendingTurn) -> ClaudeDialect:
-    return ClaudeDialect(messages_of(turn), turn.served)
+    opens_only = isinstance(turn, TurnRequest) and turn.opens_only
+    return ClaudeDialect(messages_of(turn), turn.served, opens_only=opens_only)
 
 
 async def _spawn(request: TurnRequest, dialect: ClaudeDialect) -> AgentProcess:
     # Before the prompt, so that no tool is used unasked.
     hooks = hooks_line(request.hooks)
     prompt = dialect.prompt(request.prompt, request.prompt_uuid)
+    if request.opens_only:
+        require_short(*prompt)
+        prompt = (OPENING,)
     write_inputs(request)
     return await spawn(
         replace(request, environment=claude_environment(request)),

@@ -92,7 +92,7 @@ class CodexDialect:
 
     @property
     def over(self) -> bool:
-        if self._stopping and not self._prompted:
+        if self.ends.opened or (self._stopping and not self._prompted):
             return True
         return self._settled and self._others.quiet
 
@@ -171,6 +171,9 @@ class CodexDialect:
             if self._stopping:
                 self._steps.plan(calls.INTERRUPT, self._interruption(), marked=False)
         if self._prompted and not self._stopping and self.ends.refused is None:
+            if self.script.opens_only:
+                self.ends.opened = True
+                return [SessionNamed(self._thread)]
             self._steps.plan(calls.PROMPT, self.script.prompt_line(self._thread))
         return []
 

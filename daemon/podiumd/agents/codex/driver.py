@@ -27,7 +27,7 @@ from podiumd.core.analysis.check_agents import Capabilities
 from podiumd.drivers.agent_process import AgentProcess, spawn
 from podiumd.drivers.base import PendingTurn, TurnRequest, TurnStatus
 from podiumd.drivers.dialect import Aftermath
-from podiumd.drivers.fifo import MAX_LINE_BYTES, LineTooLong
+from podiumd.drivers.fifo import require_short
 from podiumd.drivers.spool import SpoolWatch
 from podiumd.drivers.spooled import SPOOL_MEGABYTES, Look
 from podiumd.drivers.spooled_driver import SpooledDriver
@@ -149,12 +149,7 @@ def _roots_of_git(working_directory: str) -> tuple[str, ...]:
 async def _spawn(request: TurnRequest, dialect: CodexDialect) -> AgentProcess:
     require_kept(request)
     script = dialect.script
-    size = len(script.prompt_line(_ANY_THREAD)) + _MARK_BYTES
-    if size > MAX_LINE_BYTES:
-        raise LineTooLong(
-            f"{size} bytes in one line, at most {MAX_LINE_BYTES} go to an agent at once: "
-            "attach it as a file"
-        )
+    require_short(script.prompt_line(_ANY_THREAD), b" " * _MARK_BYTES)
     store(script, request.directory)
     environment = {**request.environment, "TMPDIR": _make_temporary(request.directory)}
     return await spawn(

@@ -21,6 +21,8 @@ class Ends:
         self.limits = RateLimitSnapshot()
         self.refused: End | None = None
         """Why going on makes no sense."""
+        self.opened = False
+        """The thread is open, and nothing more was wanted."""
         self.bad_lines = 0
         self._reason = ""
         self._tokens: Tokens | None = None
@@ -76,6 +78,8 @@ class Ends:
     def _end(self, ending: Ending, taken_up: bool) -> End:
         if self.refused is not None:
             return self.refused
+        if self.opened:
+            return End("done")
         if self.turn is not None:
             return end_of(self.turn, self.limits)
         status = ending.exit_status

@@ -26,7 +26,7 @@ class Script(msgspec.Struct, frozen=True, kw_only=True):
 
     ``resumes``: it goes on with a thread. ``since`` is how long its session file was before the
     turn, in bytes. ``structured``: the last message is to be JSON. ``served`` are the tools that
-    Podium serves in it.
+    Podium serves in it. ``opens_only``: there is no prompt.
     """
 
     opening: str
@@ -39,6 +39,7 @@ class Script(msgspec.Struct, frozen=True, kw_only=True):
     structured: bool = False
     resumes: bool = False
     since: int = 0
+    opens_only: bool = False
 
     def prompt_line(self, thread_id: str) -> bytes:
         """Build the request for the turn."""
@@ -73,6 +74,7 @@ def make_script(
         structured=request.schema is not None,
         resumes=request.session_mode == "resume",
         since=since,
+        opens_only=request.opens_only,
     )
 
 

@@ -16,6 +16,7 @@ OPEN: Final = "open"
 MODE: Final = "mode"
 MODEL: Final = "model"
 PROMPT: Final = "prompt"
+DELETE: Final = "delete"
 
 Servers = Sequence[dict[str, Any]]
 
@@ -42,6 +43,11 @@ def new_session(cwd: str, servers: Servers) -> bytes:
 def open_session(how: str, session: str, cwd: str, servers: Servers) -> bytes:
     """Build the request to go on with a conversation. ``how``: resume, load or fork."""
     return _call(OPEN, f"session/{how}", sessionId=session, cwd=cwd, mcpServers=[*servers])
+
+
+def delete_session(session: str) -> bytes:
+    """Build the request to remove a conversation from the agent's own list, for good."""
+    return _call(DELETE, "session/delete", sessionId=session)
 
 
 def set_mode(session: str, mode: str) -> bytes:
