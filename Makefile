@@ -163,7 +163,7 @@ wire: $(VENV)/.dev ## write anew what the client has of the daemon: protocol.py,
 	$(PY) -m tests.house.agent_kinds
 
 .PHONY: crash
-crash: $(VENV)/.dev ## the crash campaign: kill -9 at every failpoint and 200 other moments
+crash: $(VENV)/.dev ## the crash campaign: kill -9 at every failpoint and 480 other moments
 	$(PY) -m tests.faults.campaign
 
 .PHONY: crash-short

@@ -196,17 +196,17 @@ class PodiumDaemon:
     def agents(self) -> list[Identity]:
         """The agents at work.
 
-        None is one that is only asked for its version, nor what an agent has just forked, which
-        has the agent's own command line until it becomes a program of its own.
+        None is one that is only asked for its version or protocol, nor what an agent has just
+        forked, which has the agent's own command line until it becomes a program of its own.
         """
-        program = str(self.machine.claude)
-        found = [
-            identity
-            for identity, line in self.living()
-            if line.split(" ")[0] == program and line != f"{program} --version"
-        ]
+        found = [identity for identity, line in self.living() if self._is_agent(line)]
         pids = {identity.pid for identity in found}
         return [identity for identity in found if _parent(identity.pid) not in pids]
+
+    def _is_agent(self, line: str) -> bool:
+        program = str(self.machine.claude)
+        asked = line == f"{program} --version" or "generate-json-schema" in line
+        return line.split(" ", maxsplit=1)[0] == program and not asked
 
     def children(self) -> list[str]:
         """The command lines of all that lives beside the daemon itself."""

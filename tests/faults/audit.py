@@ -132,12 +132,23 @@ def check_steers(findings: Findings, facts: list[Json], said: Counter[str]) -> N
         findings.note("prompts", f"the steer was stored {len(steers)} times")
     for uuid in steers:
         count = said[uuid] + carrying[uuid] + (STEER_WORDS in unsaid)
-        if count != 1:
+        # The prompt that had it may have died with its agent: then the next one quotes it.
+        if count != 1 and not (count == 0 and _quoted(facts, said)):
             findings.note(
                 "prompts",
                 f"the steer reached the agent {said[uuid]} times by itself and "
                 f"{carrying[uuid]} times in a prompt",
             )
+
+
+def _quoted(facts: list[Json], said: Counter[str]) -> bool:
+    return any(
+        STEER_WORDS in fact["data"]["prompt"]
+        for fact in facts
+        if fact["type"] == "turn.intended"
+        and fact["data"]["purpose"] == "interrupted"
+        and said[fact["data"]["prompt_uuid"]]
+    )
 
 
 def check_words(findings: Findings, facts: list[Json], said: Counter[str]) -> None:
@@ -188,8 +199,8 @@ def check_effects(findings: Findings, scenario: Scenario, directory: Path, commi
         return
     if lines != scenario.ledger:
         findings.note("effects", f"the ledger says {lines}, expected {scenario.ledger}")
-    if commits != 1:
-        findings.note("effects", f"the irreversible step made {commits} commits")
+    if commits != scenario.commits:
+        findings.note("effects", f"{commits} commits were made, expected {scenario.commits}")
 
 
 def check_notifications(findings: Findings, facts: list[Json], told: Path) -> None:

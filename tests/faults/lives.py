@@ -12,7 +12,8 @@ import trio
 from podiumd.tools.failpoints import VARIABLE
 from podiumd.tools.process.processes import send_signal
 from tests.e2e.daemon import PodiumDaemon
-from tests.e2e.machine import Machine
+from tests.e2e.machine import ROOT, Machine
+from tests.faults.machines import FAKE
 
 
 class Lives(PodiumDaemon):
@@ -32,6 +33,16 @@ class Lives(PodiumDaemon):
         self._news = trio.Event()
         # A limiter of its own: a thread that still waits at the end of a trial takes no other's.
         self._threads = trio.CapacityLimiter(4)
+
+    def use_program(self, module: str) -> None:
+        """Be this module of the tests from now on, in place of the daemon's own."""
+        self.program = ("-m", module)
+        path = self.machine.environment()["PYTHONPATH"]
+        self.next_environment(PYTHONPATH=os.pathsep.join((path, str(ROOT))))
+
+    def _is_agent(self, line: str) -> bool:
+        asked = line.endswith(" --version") or "generate-json-schema" in line
+        return (f" -m {FAKE} " in line and not asked) or super()._is_agent(line)
 
     async def keep(self, armed: Iterable[str], at_stop: Callable[[], None]) -> None:
         """Start it again whenever it has died, until this is cancelled.

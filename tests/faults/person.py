@@ -26,9 +26,12 @@ class Person:
         self.surprises: list[str] = []
         self.run_id = ""
         self.ended = trio.Event()
+        self.saw_the_end = False
+        """The life that told of the run's end is the one in which it came."""
         self._lives = lives
         self._repo = repo
         self._scenario = scenario
+        self._spoken = False
         self._news = trio.Event()
         self._threads = trio.CapacityLimiter(2)
 
@@ -78,8 +81,10 @@ class Person:
             answer = await connection.call("runs.events", asked)
             for event in answer["events"]:
                 self._take(event)
+            self.saw_the_end = not self.ended.is_set()
             async with trio.open_nursery() as nursery:
-                if self._scenario.steered or self._scenario.cancels:
+                talks = self._scenario.steered or self._scenario.cancels
+                if talks and not self._scenario.says_when_asked:
                     nursery.start_soon(self._speak_up)
                 await self._answer_what_is_open()
                 while not self.ended.is_set():
@@ -104,10 +109,12 @@ class Person:
         closed = {data["question_id"] for data in self._of("question.closed")}
         for question in self._of("question.opened"):
             if question["question_id"] not in closed:
+                if self._scenario.says_when_asked:
+                    await self._say_once()
                 await self._answer(question)
 
     async def _answer(self, question: Json) -> None:
-        answer = {"approval": "allow", "gate": "yes", "ask": "Yes"}.get(question["kind"])
+        answer = self._scenario.answer(question)
         if question["kind"] == "recover" and question["step"] == "commit":
             # What a careful person does: looks whether it is done.
             answer = "continue" if self.commits else "retry"
@@ -140,12 +147,16 @@ class Person:
         await trio.to_thread.run_sync(wait, abandon_on_cancel=True, limiter=self._threads)
         if self._of("turn.ended"):
             return
-        done = "stop.intended" if self._scenario.cancels else "steer.intended"
-        said = any(one["text"] == STEER_WORDS for one in self._of("message.received"))
-        if not said and not self._of(done):
-            await self._call_out()
+        await self._say_once()
         if self._scenario.cancels:
             model.release(STEER_GATE)
+
+    async def _say_once(self) -> None:
+        done = "stop.intended" if self._scenario.cancels else "steer.intended"
+        said = any(one["text"] == STEER_WORDS for one in self._of("message.received"))
+        if not (self._spoken or said or self._of(done)):
+            await self._call_out()
+            self._spoken = True  # where it dies before, the next life's events tell
 
     async def _call_out(self) -> None:
         wish: dict[str, Any] = {"run_id": self.run_id}

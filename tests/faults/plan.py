@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterable
-from dataclasses import dataclass, field
-from typing import Literal
 
 from podiumd.tools import failpoints
+from tests.faults import agent_plan
+from tests.faults.agent_scenario import AgentScenario
 from tests.faults.native_scenario import NativeScenario
 from tests.faults.phases_scenario import NativePhases, PhasesScenario
 from tests.faults.scenario import PROMPTED, Scenario
+from tests.faults.trials import KINDS, Kind, Trial
 
-Kind = Literal["daemon", "agent", "both"]
-KINDS: tuple[Kind, ...] = ("daemon", "agent", "both")
+UNDISTURBED: dict[str, Scenario] = {
+    "claude": Scenario(),
+    "real-codex": AgentScenario(real=True),
+    **{language: AgentScenario(agent=language) for language in agent_plan.LANGUAGES},
+}
+"""The runs that nobody disturbs, by the agent that moments are measured by."""
 
 MOMENTS, MOMENTS_SHORT = 200, 10
 NATIVE_MOMENTS, NATIVE_MOMENTS_SHORT = 40, 3
@@ -133,35 +138,10 @@ ELSEWHERE = {
     "sandbox.before-tidy": "tests/e2e/test_native_crash_sandbox.py",
     "sandbox.left-stored": "tests/e2e/test_native_crash_sandbox.py",
     "spools.after-note": "tests/runtime/test_spools.py",
-    "turn.session-named": "tests/runtime/test_named_sessions.py",
 }
 """Points that no run of the campaign passes, only who speaks AG-UI, sees to a worktree, has a
-sandbox, much output, an agent that names its sessions, runs of last year, or the database of an
-earlier release: the tests that kill there."""
-
-
-@dataclass(frozen=True)
-class Trial:
-    """One run and its kills. ``point`` is a failpoint (``hit`` counts), "moment" or "away".
-
-    ``first``: what is killed at the first agent's start, before the failpoint is armed.
-    """
-
-    name: str
-    point: str
-    kind: Kind
-    hit: int = 0
-    first: Kind | None = None
-    scenario: Scenario = field(default=Scenario())
-    part: float = 0.0
-
-    @property
-    def armed(self) -> list[str]:
-        """What each of the first lives of the daemon is armed with."""
-        if self.hit == 0:
-            return []
-        action = "" if self.kind == "daemon" else ":stop"
-        return [*([""] if self.first else []), f"{self.point}:{self.hit}{action}"]
+sandbox, much output, runs of last year, or the database of an earlier release: the tests that kill
+there."""
 
 
 def _at(point: str, kind: Kind, hit: int) -> Trial:
@@ -274,7 +254,8 @@ def absences(count: int) -> list[Trial]:
 def every(seed: int) -> list[Trial]:
     """The whole campaign, mixed: one that is cut short has seen something of everything."""
     others = [*at_native_moments(seed, NATIVE_MOMENTS), *at_talk_moments(seed, TALK_MOMENTS)]
-    trials = [*at_failpoints(), *at_moments(seed, MOMENTS), *others, *absences(ABSENCES)]
+    others += [*agent_plan.every(seed), *absences(ABSENCES)]
+    trials = [*at_failpoints(), *at_moments(seed, MOMENTS), *others]
     random.Random(f"{seed}/order").shuffle(trials)
     return trials
 
@@ -286,7 +267,7 @@ def short(seed: int) -> list[Trial]:
         *at_native_moments(seed, NATIVE_MOMENTS_SHORT),
         *at_talk_moments(seed, TALK_MOMENTS_SHORT),
     ]
-    return [*at_failpoints_once(seed), *moments, *absences(1)]
+    return [*at_failpoints_once(seed), *moments, *agent_plan.short(seed), *absences(1)]
 
 
 def not_tried(trials: Iterable[Trial]) -> set[str]:

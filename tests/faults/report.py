@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from itertools import groupby
 
-from tests.faults.plan import Trial
 from tests.faults.trial import Result
+from tests.faults.trials import Trial
 
 _COLUMNS = ("ended", "prompts", "effects", "whole", "children")
 _HEAD = (
@@ -57,3 +57,16 @@ def failure(result: Result, seed: int) -> str:
     lines = [f"FAILED {result.trial.name}: its state is kept in {result.directory}"]
     lines += [f"  {line}" for one in result.findings.lines() for line in one.splitlines()]
     return "\n".join([*lines, f"  again: {again(result.trial, seed)}"])
+
+
+def control(results: Sequence[Result], planned: int) -> str:
+    """Say whether the trials of the control have doubled prompts, as they must."""
+    if not planned:
+        return ""
+    doubled = sum(
+        any(" stands 2 times" in line for line in one.findings.lines()) for one in results
+    )
+    words = f"without marks {doubled} of {planned} prompts that were not read yet came twice"
+    if doubled == planned:
+        return f"The control: {words}."
+    return f"FAILED the control: {words}, so this campaign proves nothing of marks"

@@ -20,7 +20,7 @@ STEER_WORDS = "Mind the ledger, please."
 STEER_GATE = "steer"
 AWAY_GATE = "away"
 
-_HEAD = """
+HEAD = """
 initial = "survey"
 
 [limits]
@@ -43,7 +43,7 @@ BODY = {
         "commits = true\nirreversible = true\n"
     ),
 }
-_OUTCOMES = {
+OUTCOMES = {
     "survey": "surveyed",
     "build": "built",
     "review": "reviewed",
@@ -80,6 +80,30 @@ class Scenario:
     native: bool = False
 
     @property
+    def name(self) -> str:
+        """The name of whose turns are played."""
+        return "native" if self.native else "claude"
+
+    @property
+    def measured_by(self) -> str:
+        """The name of the agent whose undisturbed run moments are a part of."""
+        return "claude"
+
+    @property
+    def commits(self) -> int:
+        """How many commits a completed run leaves."""
+        return 1
+
+    @property
+    def says_when_asked(self) -> bool:
+        """Whether the person speaks while she is asked, not while the model answers."""
+        return False
+
+    def answer(self, question: dict[str, Any]) -> str | None:
+        """What the person answers; ``None`` to what nobody should have asked."""
+        return {"approval": "allow", "gate": "yes", "ask": "Yes"}.get(question["kind"])
+
+    @property
     def documents(self) -> dict[str, Any]:
         """What the run's own document has to say; empty where it writes none."""
         return {}
@@ -97,13 +121,13 @@ class Scenario:
     @property
     def recipe(self) -> str:
         """The recipe's text, less its head."""
-        return _HEAD + "".join(self._step(name) for name in self.steps)
+        return HEAD + "".join(self._step(name) for name in self.steps)
 
     def _step(self, name: str) -> str:
         at = self.steps.index(name) + 1
         last = at == len(self.steps)
         edge = '{ exit = "changes-committed" }' if last else f'{{ to = "{self.steps[at]}" }}'
-        on = f"{_OUTCOMES[name]} = {edge}\n"
+        on = f"{OUTCOMES[name]} = {edge}\n"
         if name == "measure":
             on += 'failed = { exit = "cannot-measure", class = "error" }\n'
         return f"\n[steps.{name}]\n{BODY[name]}\n[steps.{name}.on]\n{on}"
@@ -123,7 +147,7 @@ class Scenario:
         """What the model says."""
         prompts = [name for name in self.steps if name in PROMPTED]
         rules = [rule for name in prompts for rule in self._rules(name)]
-        outcome = {"structured": {"outcome": _OUTCOMES["survey"]}}
+        outcome = {"structured": {"outcome": OUTCOMES["survey"]}}
         steer = [
             {"when": {"prompt": STEER_WORDS, "result": "noted survey"}, **outcome},
             {"when": {"prompt": STEER_WORDS}, **bash(once("survey"))},
@@ -131,13 +155,13 @@ class Scenario:
         return {"rules": [*rules, *steer], "default": {"text": "I was not told what to say."}}
 
     def _rules(self, name: str) -> list[dict[str, Any]]:
-        asked = f"possible outcomes for this step: {_OUTCOMES[name]},"
-        right: dict[str, Any] = {"structured": {"outcome": _OUTCOMES[name]}}
+        asked = f"possible outcomes for this step: {OUTCOMES[name]},"
+        right: dict[str, Any] = {"structured": {"outcome": OUTCOMES[name]}}
         if self.away == name:
             right["hold"] = AWAY_GATE
         if name == "review":
             # A word that only another step knows: it is asked again.
-            wrong = {"structured": {"outcome": _OUTCOMES["build"]}}
+            wrong = {"structured": {"outcome": OUTCOMES["build"]}}
             again = {"when": {"prompt": f"^(Please respond again|{CUT_OFF[2:]}.*{asked}"}, **right}
             return [again, {"when": {"prompt": asked}, **wrong}]
         tool = bash(plainly(name))

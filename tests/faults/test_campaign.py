@@ -12,13 +12,16 @@ import trio
 
 from podiumd.tools import failpoints
 from tests.e2e.rpc_client import Json
-from tests.faults import audit, plan, report
+from tests.fakes.model_server import ModelServer
+from tests.faults import agent_plan, audit, books, plan, report
+from tests.faults.agent_scenario import REFUSED, AgentScenario, Language
 from tests.faults.audit import Findings
+from tests.faults.machines import FakeMachine
 from tests.faults.native_scenario import NativeScenario
 from tests.faults.phases_scenario import GOAL, PhasesScenario
-from tests.faults.plan import Trial
-from tests.faults.scenario import LEDGER, PROMPTED, TWO_STEPS, Scenario
+from tests.faults.scenario import LEDGER, PROMPTED, STEER_WORDS, TWO_STEPS, Scenario, plainly
 from tests.faults.trial import Result, run_trial
+from tests.faults.trials import KINDS, Trial
 
 BRIEF = Scenario(steps=TWO_STEPS)
 QUIET = Scenario(steps=TWO_STEPS, steered=False)
@@ -61,11 +64,16 @@ def test_the_plan_tries_every_failpoint_and_as_many_moments_as_it_says() -> None
     assert plan.not_tried(trials) == set()
     assert plan.not_tried(plan.short(seed=1)) == set()
     moments = Counter(type(trial.scenario) for trial in trials if trial.point == "moment")
-    assert moments == {Scenario: 200, NativeScenario: 40, PhasesScenario: 20}
+    assert moments == {
+        Scenario: 200,
+        NativeScenario: 40,
+        PhasesScenario: 20,
+        AgentScenario: 100 + 100 + 20,
+    }
     away = [trial.scenario for trial in trials if trial.point == "away"]
     assert len(away) == 20
     assert {one.away for one in away} == set(PROMPTED)
-    assert {trial.kind for trial in trials if trial.point == "turn.tool-begun"} == set(plan.KINDS)
+    assert {trial.kind for trial in trials if trial.point == "turn.tool-begun"} == set(KINDS)
     assert len({trial.name for trial in trials}) == len(trials)
 
 
@@ -125,11 +133,15 @@ def test_a_cut_off_prompt_may_be_missing_only_where_the_next_one_has_its_text() 
 def test_a_steer_that_came_twice_or_never_is_found() -> None:
     steer = {"type": "steer.intended", "data": {"uuid": "s"}}
     carrying = intended("build", "p2", "Build it.", carried=("s",))
+    quoting = intended("build", "p3", f"You were interrupted.\n\n{STEER_WORDS}")
+    quoting["data"]["purpose"] = "interrupted"
     for said, facts, good in (
         (Counter({"s": 1}), [steer], True),
         (Counter({"p2": 1}), [steer, carrying], True),
         (Counter({"s": 1, "p2": 1}), [steer, carrying], False),
         (Counter[str](), [steer], False),
+        (Counter({"p3": 1}), [steer, carrying, quoting], True),
+        (Counter[str](), [steer, carrying, quoting], False),
         (Counter({"s": 1}), [steer, steer], False),
     ):
         findings = Findings()
@@ -184,6 +196,95 @@ def test_a_document_that_is_wrong_or_torn_or_missing_is_found(tmp_path: Path) ->
     findings = Findings()
     audit.check_documents(findings, BRIEF, tmp_path)
     assert findings.good
+
+
+def test_the_points_of_other_agents_are_tried_with_each_of_them() -> None:
+    trials = agent_plan.every(seed=1)
+    names = {
+        name: {trial.point for trial in trials if trial.scenario.name == name}
+        for name in ("acp", "codex", "real-codex")
+    }
+    assert names["codex"] - names["acp"] == {"steer.before-write", "steer.after-write"}
+    assert names["acp"] < names["codex"] and len(names["real-codex"]) > 20
+    short = agent_plan.short(seed=1)
+    assert {trial.point for trial in short} == names["codex"] - {"moment"}
+    assert {trial.scenario.name for trial in short} == {"acp", "codex"}
+    assert short == agent_plan.short(seed=1)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("language", agent_plan.LANGUAGES)
+async def test_a_prompt_that_is_not_read_yet_is_written_once_and_without_marks_twice(
+    language: Language,
+) -> None:
+    for marks in (True, False):
+        result = await run_trial(agent_plan.unread(language, marks=marks)[0], Path())
+        doubled = "prompts: the step prompt of survey stands 2 times in the transcripts"
+        assert result.findings.good is marks, report.failure(result, seed=0)
+        assert (doubled in result.findings.lines()) is not marks
+        if result.directory is not None:
+            shutil.rmtree(result.directory)
+
+
+FAKED = AgentScenario(steps=("survey",))
+
+
+def looked(tmp_path: Path, facts: list[Json], books_of: dict[str, list[Json]]) -> Findings:
+    """What is found wrong where the fake's books have these rows."""
+    with ModelServer() as model:
+        machine = FakeMachine(tmp_path, tmp_path / "home", tmp_path / "fake", model)
+        machine.set_up()
+        for name in ("model", "tools", "answers"):
+            text = "".join(json.dumps(row) + "\n" for row in books_of.get(name, []))
+            (machine.books / f"{name}.jsonl").write_text(text)
+        findings = Findings()
+        books.check(findings, FAKED, machine, facts, undisturbed=True)
+        audit.check_prompts(findings, facts, books.heard(machine, facts))
+        return findings
+
+
+def test_what_the_books_of_an_agent_hold_too_often_or_not_at_all_is_found(tmp_path: Path) -> None:
+    command = plainly("survey")
+    asked = {"question_id": "q", "kind": "approval", "input": {"command": command}}
+    facts = [
+        intended("survey", "p1", "Look."),
+        {"type": "question.opened", "data": asked},
+        {"type": "question.closed", "data": {"question_id": "q", "answer": "allow"}},
+        ended("p1", "done", recorded=True),
+    ]
+    first: Json = {"words": ["Look."], "history": []}
+    then: Json = {"words": [], "history": []}
+    tool: Json = {"command": command}
+    right = {"model": [first, then], "tools": [tool], "answers": [{**tool, "allowed": True}]}
+    assert looked(tmp_path, facts, right).good
+    wrong_books: list[tuple[str, list[Json], str]] = [
+        ("model", [first, first], "stands 2 times"),
+        ("model", [then, then], "stands 0 times"),
+        ("model", [first, then, then], "the model was asked 3 times"),
+        ("tools", [tool, tool], "ran 2 times"),
+        ("tools", [], "never ran"),
+        ("tools", [tool, {"command": REFUSED}], "ran 1 times"),
+        ("answers", [], "the answers"),
+        ("answers", [{**tool, "allowed": False}], "the answers"),
+    ]
+    for book, rows, words in wrong_books:
+        found = looked(tmp_path, facts, {**right, book: rows})
+        assert words in "\n".join(found.lines())
+
+
+def test_a_prompt_that_a_killed_agent_had_is_in_what_the_next_goes_on_from(tmp_path: Path) -> None:
+    facts = [intended("survey", "p1", "Look."), ended("p1", "broken", recorded=True)]
+    rows: list[Json] = [{"words": ["Go on with this step."], "history": ["Look."]}] * 2
+    assert looked(tmp_path, facts, {"model": rows}).wrong["prompts"] == []
+
+
+def test_a_control_that_does_not_double_each_prompt_fails() -> None:
+    doubled = Result(Trial("c", "moment", "daemon", marks=False), Findings(), 1.0, None)
+    doubled.findings.note("prompts", "the step prompt of survey stands 2 times")
+    single = Result(Trial("d", "moment", "daemon", marks=False), Findings(), 1.0, None)
+    assert report.control([doubled, doubled], 2).startswith("The control")
+    assert report.control([doubled, single], 2).startswith("FAILED")
+    assert report.control([], 2).startswith("FAILED") and report.control([], 0) == ""
 
 
 def test_a_hole_in_the_log_and_a_repeated_event_are_found() -> None:

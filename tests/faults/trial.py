@@ -13,15 +13,18 @@ import trio
 
 from podiumd.drivers.agent_process import SPOOL
 from podiumd.drivers.spool import Line, SpoolReader, watch_spools
-from tests.e2e import native_rig
-from tests.e2e.machine import GitRepo, Machine
+from tests.e2e.machine import GitRepo
 from tests.fakes.model_server import ModelServer
-from tests.faults import audit
+from tests.faults import audit, books
+from tests.faults.agent_scenario import AgentScenario
 from tests.faults.audit import Findings
+from tests.faults.emptied import emptied
+from tests.faults.late import read_late
 from tests.faults.lives import Lives
+from tests.faults.machines import FakeMachine, machine_for
 from tests.faults.person import Person
-from tests.faults.plan import Kind, Trial
 from tests.faults.scenario import AWAY_GATE, RECIPE
+from tests.faults.trials import Kind, Trial
 from tests.patience import HANG_SECONDS
 
 
@@ -40,18 +43,18 @@ class Result:
     late: bool = False
 
 
-async def run_trial(trial: Trial, claude: Path, *, undisturbed: float = 0.0) -> Result:
+async def run_trial(trial: Trial, program: Path, *, undisturbed: float = 0.0) -> Result:
     """Run one trial in a directory of its own.
 
     Parameters:
-        claude: the agent's binary.
+        program: the agent's binary, where the trial's is not the fake.
         undisturbed: seconds that a run takes which nobody kills, for moments.
     """
     # Short: the path of a socket may have 107 bytes.
     root = Path(tempfile.mkdtemp(prefix="podium-crash-"))
     findings = Findings()
     with ModelServer(trial.scenario.script) as model:
-        case = Case(trial, root, claude, model, findings)
+        case = Case(trial, root, program, model, findings)
         try:
             with trio.fail_after(HANG_SECONDS):
                 await case.run(trial.part * undisturbed)
@@ -71,18 +74,14 @@ class Case:
     """A trial in progress. ``seconds`` and ``late`` as in ``Result``."""
 
     def __init__(
-        self, trial: Trial, root: Path, claude: Path, model: ModelServer, findings: Findings
+        self, trial: Trial, root: Path, program: Path, model: ModelServer, findings: Findings
     ) -> None:
         self.seconds = 0.0
         self.late = False
         self._trial = trial
         self._findings = findings
         root = root.resolve()
-        machine = Machine(root, root / "home", claude, model)
-        machine.set_up()
-        machine.configure(**trial.scenario.settings)
-        if trial.scenario.native:
-            native_rig.configure(machine, "anthropic")
+        machine = machine_for(trial.scenario, root, program, model)
         machine.recipe(RECIPE, trial.scenario.recipe)
         self._told: Path | None = None
         if trial.point.startswith("notify."):  # else its settings are commits that others count
@@ -91,7 +90,10 @@ class Case:
         self._model = model
         self._repo: GitRepo = machine.repository()
         self.lives = Lives(machine)
+        if not trial.marks:
+            self.lives.use_program("tests.faults.without_marks")
         self._person = Person(self.lives, self._repo, trial.scenario)
+        self._state = machine.podium_home / "state"
         self._kills = 0
         self._threads = trio.CapacityLimiter(1)
 
@@ -100,6 +102,8 @@ class Case:
         async with trio.open_nursery() as nursery:
             nursery.start_soon(self.lives.keep, self._trial.armed, self._at_failpoint)
             nursery.start_soon(self._kill_from_outside, moment)
+            if isinstance(machine := self.lives.machine, FakeMachine) and machine.late.exists():
+                nursery.start_soon(read_late, machine.late, self._state / "turns")
             began = trio.current_time()
             await self._person.see_to_it()
             self.seconds = trio.current_time() - began
@@ -157,7 +161,7 @@ class Case:
 
         await trio.to_thread.run_sync(wait, abandon_on_cancel=True, limiter=self._threads)
         self.lives.may_return = trio.Event()
-        turn = self.lives.machine.podium_home / "state" / "turns" / self._person.turn_id
+        turn = self._state / "turns" / self._person.turn_id
         self.lives.kill_daemon()
         self._model.release(AWAY_GATE)
         await _idle(turn)
@@ -183,6 +187,8 @@ class Case:
             taken_up = (await self.lives.rpc("daemon.status"))["taken_up"]
             if taken_up != 1:
                 note("ended", f"the turn was not taken up: {taken_up}")
+        if self._person.saw_the_end:
+            await emptied(self._state / "turns")
         await self.lives.stop()
         note("children", *(line for _, line in self.lives.living()))
         await self.lives.start()
@@ -204,17 +210,23 @@ class Case:
 
     def _look_at_what_was_done(self) -> None:
         machine, findings = self.lives.machine, self._findings
-        state = machine.podium_home / "state"
+        state = self._state
         facts = audit.stored_facts(state)
-        said = audit.said_to_agents(machine.home, state)
+        scenario = self._trial.scenario
+        if isinstance(scenario, AgentScenario):
+            said = books.heard(machine, facts)
+            unharmed = self._trial.kind == "daemon" and self._trial.first in (None, "daemon")
+            books.check(findings, scenario, machine, facts, undisturbed=unharmed)
+        else:
+            said = audit.said_to_agents(machine.home, state)
         audit.check_log(findings, facts, self._person.events)
-        audit.check_end(findings, facts, self._trial.scenario)
+        audit.check_end(findings, facts, scenario)
         audit.check_prompts(findings, facts, said)
         audit.check_steers(findings, facts, said)
         audit.check_words(findings, facts, said)
         worked_in = Path(facts[0]["data"]["working_directory"])
-        audit.check_effects(findings, self._trial.scenario, worked_in, self._person.commits)
-        audit.check_documents(findings, self._trial.scenario, worked_in)
+        audit.check_effects(findings, scenario, worked_in, self._person.commits)
+        audit.check_documents(findings, scenario, worked_in)
         if self._told is not None:
             audit.check_notifications(findings, facts, self._told)
 
