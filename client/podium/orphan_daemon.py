@@ -15,7 +15,8 @@ def daemon_pid() -> int | None:
     where the process that the file names is alive, and callers must not ask again and again.
     """
     try:
-        descriptor = os.open(paths.lock_file(), os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+        flags = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOFOLLOW
+        descriptor = os.open(paths.lock_file(), flags)
     except OSError:
         return None
     try:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from podium import atomic, paths, wire
+from podium.plain_file import open_plain
 
 KEPT = 1000
 """Messages that are offered again."""
@@ -21,7 +22,7 @@ def path() -> str:
 def read() -> list[str]:
     """Read the last messages, the oldest first. A damaged line is passed over."""
     try:
-        with open(path(), "rb") as file:
+        with open_plain(path()) as file:
             lines = file.read().splitlines()
     except OSError:
         return []

@@ -10,11 +10,11 @@ import sys
 import tempfile
 import time
 from collections import deque
-from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 from podium import orphan_daemon, paths, text, wire
 from podium.errors import OK, USAGE, ConnectionLost, DaemonDown, Failure, Refusal
+from podium.plain_file import open_plain
 from podium.rpc import installed, version_mismatch
 from podium.rpc.connection import Connection, call
 from podium.rpc.installed import daemon_command
@@ -199,7 +199,7 @@ def _reason(words: IO[bytes], status: int) -> str:
     lines = _last_lines(words)
     if not lines:
         try:
-            with Path(paths.log_file()).open("rb") as log:
+            with open_plain(paths.log_file()) as log:
                 lines = _last_lines(log)
         except OSError:
             lines = []
@@ -221,7 +221,8 @@ def _status_of_rival() -> protocol.DaemonStatus | None:
 
 def _holder_lives() -> bool:
     try:
-        os.kill(int(Path(paths.lock_file()).read_text(encoding="ascii")), 0)
+        with open_plain(paths.lock_file()) as lock:
+            os.kill(int(lock.read(32)), 0)
     except (OSError, ValueError):
         return False
     return True

@@ -6,12 +6,12 @@ import os
 import shlex
 import subprocess
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from podium import text
 from podium.errors import ERROR, OK, USAGE, Failure, stopped
 from podium.given import utf8_text
+from podium.plain_file import open_plain
 from podium.render import drawing
 from podium.render.drawing import amount, mark
 from podium.render.rehearsal import read_from
@@ -129,7 +129,8 @@ def read_text(file: str) -> str:
     if file == "-":
         return utf8_text("-")
     try:
-        return Path(file).read_text(encoding="utf-8")
+        with open_plain(file) as found:
+            return found.read().decode("utf-8")
     except UnicodeDecodeError as error:
         raise Failure(f"{file} is not valid UTF-8: convert it first.", USAGE) from error
 

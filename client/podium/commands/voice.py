@@ -8,6 +8,7 @@ from typing import Any
 
 from podium import text
 from podium.errors import INTERRUPTED, OK, USAGE, Failure
+from podium.plain_file import open_plain
 from podium.rpc.connection import call
 
 TYPE_CHECKING = False
@@ -56,7 +57,7 @@ def _readable(file: str) -> str:
     """
     path = os.path.abspath(file)
     try:
-        with open(path, "rb") as found:
+        with open_plain(path) as found:
             found.read(1)
     except OSError as error:
         raise Failure(f"{text.fold(file)} cannot be read: {error.strerror}.", USAGE) from None

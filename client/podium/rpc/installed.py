@@ -9,6 +9,8 @@ from __future__ import annotations
 import os
 import sys
 
+from podium.plain_file import open_plain
+
 # -P: a folder 'podiumd' in the current directory must not be run in the daemon's place.
 DAEMON = (sys.executable, "-P", "-m", "podiumd")
 
@@ -56,8 +58,8 @@ def _systemd_socket() -> str | None:
     if not os.path.exists(os.path.join(directory, "podiumd.service")):
         return None
     try:
-        with open(os.path.join(directory, "podiumd.socket"), encoding="utf-8") as file:
-            lines = file.read().splitlines()
+        with open_plain(os.path.join(directory, "podiumd.socket")) as file:
+            lines = file.read().decode("utf-8").splitlines()
     except (OSError, UnicodeDecodeError):
         return None
     listens = [line for line in lines if line.startswith("ListenStream=/")]
@@ -68,7 +70,7 @@ def _launchd_socket() -> str | None:
     import plistlib
 
     try:
-        with open(os.path.expanduser("~/Library/LaunchAgents/podiumd.plist"), "rb") as file:
+        with open_plain(os.path.expanduser("~/Library/LaunchAgents/podiumd.plist")) as file:
             return str(plistlib.load(file)["Sockets"]["rpc"]["SockPathName"])
     except (OSError, KeyError, TypeError, ValueError, plistlib.InvalidFileException):
         return None

@@ -19,6 +19,7 @@ from podiumd.runtime.maintenance.storage import usage
 from podiumd.store.connection import FACTS_NAME, beside
 from podiumd.store.index import INDEX_NAME, INDEX_SCHEMA
 from podiumd.store.schema import APPLICATION_ID, MIGRATIONS
+from podiumd.tools.files.plain_file import require_plain
 
 _GIB: Final = 1 << 30
 _TOO_LITTLE: Final = 100 * 1024 * 1024
@@ -161,6 +162,7 @@ def reading(path: Path, daemon_runs: bool) -> Iterator[sqlite3.Connection]:
     daemon left with a log is read from a copy. Raises ``OSError``, ``sqlite3.Error``.
     """
     log = beside(path, "-wal")
+    require_plain(path, path.stat())
     if daemon_runs:
         with _connected(path, "mode=ro") as connection:
             yield connection

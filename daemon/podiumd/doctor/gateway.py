@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Final
 
 from podiumd.core.excerpt import beginning
 from podiumd.doctor.subject import PROC, Subject, descriptors
-from podiumd.gateway.tls.certificate import RENEW_DAYS
+from podiumd.gateway.tls.certificate import MOST_BYTES, RENEW_DAYS
 from podiumd.observe.checks import Check, broken, ok, warn
+from podiumd.tools.files.plain_file import read_plain
 from podiumd.tools.process.processes import command_line
 
 if TYPE_CHECKING:
@@ -134,4 +135,4 @@ def certificate(subject: Subject) -> list[Check]:
 def _load(path: Path) -> Certificate:
     from podiumd.gateway.tls import self_signed  # cryptography: only where TLS is wanted
 
-    return self_signed.load(path.read_bytes())
+    return self_signed.load(read_plain(path, MOST_BYTES, links=True))

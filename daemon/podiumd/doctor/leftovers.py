@@ -20,11 +20,13 @@ from podiumd.runtime.worktrees.listing import SHORT
 from podiumd.runtime.worktrees.unfinished import marker_of
 from podiumd.store.connection import FACTS_NAME
 from podiumd.store.schema import MIGRATIONS, schema_version
+from podiumd.tools.files.plain_file import read_plain
 from podiumd.tools.process.processes import MARKER, command_line
 
 _TRANSIENT: Final = ("name-", "discovery")  # of what a daemon asks for a moment
 _NAMED: Final = 5
 _MOST_SAID: Final = 60
+_LARGEST_RECORD: Final = 1024 * 1024
 
 
 class Known(msgspec.Struct, frozen=True):
@@ -136,7 +138,7 @@ def _open_commands(directory: Path) -> frozenset[str]:
     found = set()
     for record in directory.glob("cmd-*.json"):
         try:
-            if json.loads(record.read_bytes()).get("exit_code") is None:
+            if json.loads(read_plain(record, _LARGEST_RECORD)).get("exit_code") is None:
                 found.add(record.stem)
         except (OSError, ValueError, AttributeError):
             continue

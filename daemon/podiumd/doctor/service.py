@@ -9,7 +9,7 @@ from podiumd.doctor.subject import Subject
 from podiumd.observe.checks import Check, broken, ok, warn
 from podiumd.service.kinds import manager_for
 from podiumd.service.situation import Situation
-from podiumd.service.state import UNREACHABLE, DamagedFile, State, look
+from podiumd.service.state import UNREACHABLE, DamagedFile, State, look, unit_text
 
 _INSTALL: Final = "'podium service install' writes it anew"
 LINGER: Final = Path("/var/lib/systemd/linger")
@@ -21,7 +21,7 @@ def service(subject: Subject) -> list[Check]:
     if not unit.exists():
         return [ok("service", "not installed ('podium service install')")]
     try:
-        text = unit.read_text("utf-8")
+        text = unit_text(unit)
         own = subject.environ.get("PODIUM_HOME")
         if own and str(Path(own).absolute()) not in text:
             return [ok("service", "installed, for another daemon than this PODIUM_HOME")]

@@ -13,6 +13,7 @@ from podiumd.drivers.base import Started, TurnRequest
 from podiumd.drivers.fifo import Fifo, create_fifo
 from podiumd.drivers.spool import Bell
 from podiumd.tools.failpoints import failpoint
+from podiumd.tools.files.plain_file import open_plain
 from podiumd.tools.files.private_file import write_private
 from podiumd.tools.process import cgroup
 from podiumd.tools.process.processes import (
@@ -155,7 +156,7 @@ async def end_leftovers(turn_id: str, directory: Path) -> tuple[str, ...]:
 def error_tail(directory: Path) -> str:
     """Read the end of the agent's output to stderr, at most 4 KiB."""
     try:
-        with (directory / ERRORS).open("rb") as file:
+        with open_plain(directory / ERRORS) as file:
             size = file.seek(0, os.SEEK_END)
             file.seek(max(0, size - ERROR_TAIL_BYTES))
             return file.read().decode(errors="replace").strip()

@@ -130,7 +130,7 @@ class SpoolReader:
     """
 
     def __init__(self, path: Path, offset: int = 0) -> None:
-        self._file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        self._file = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         self._buffer = bytearray()
         self._searched = 0
         self._dropped = 0

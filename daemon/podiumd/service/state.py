@@ -16,10 +16,12 @@ from podiumd.service.kinds import ServiceManager
 from podiumd.service.launchd import LABEL
 from podiumd.service.situation import Situation
 from podiumd.service.systemd import SERVICE
+from podiumd.tools.files.plain_file import read_plain
 
 UNREACHABLE: Final = "systemd does not answer"
 _SECONDS: Final = 20.0
 _LONGEST_MESSAGE: Final = 200
+_LARGEST_UNIT: Final = 1024 * 1024
 _ASKED: Final = "ActiveState,SubState,MainPID,NRestarts,UnitFileState,Result"
 
 
@@ -66,10 +68,15 @@ def look(manager: ServiceManager, situation: Situation) -> State:
     return State(manager.name, installed=True, file=str(file), current=current, **found)
 
 
+def unit_text(file: Path) -> str:
+    """Read the file of a service. Raises ``OSError``, ``UnicodeError``."""
+    return read_plain(file, _LARGEST_UNIT, links=True).decode("utf-8")
+
+
 def is_current(manager: ServiceManager, situation: Situation, file: Path) -> bool:
     """Return whether ``install`` would write the same file, its environment aside."""
     wanted = manager.texts(situation)[file]
-    return _without_environment(file.read_text("utf-8")) == _without_environment(wanted)
+    return _without_environment(unit_text(file)) == _without_environment(wanted)
 
 
 def _without_environment(text: str) -> object:

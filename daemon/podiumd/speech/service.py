@@ -38,6 +38,7 @@ from podiumd.speech.models import Models
 from podiumd.speech.utterance import Utterance
 from podiumd.speech.words.languages import primary_of
 from podiumd.speech.words.spelling import spell
+from podiumd.tools.files.plain_file import read_plain
 from podiumd.wire.voice import Progress, SpeechModel, SpeechStatus, Transcribed
 
 MOST_UTTERANCES: Final = 8
@@ -52,6 +53,7 @@ KEEP_SECONDS: Final = 120.0
 """Seconds that an utterance whose phone is silent is kept, and a text that was not fetched."""
 
 _FREE_BYTES: Final = 64 * 1_048_576
+_SCRIPT_BYTES: Final = 1_048_576  # of the file that the scripted engine plays
 _MICROPHONE: Final = ("not-installed", "no-model", "off")
 
 
@@ -392,7 +394,8 @@ def _configured(
         case "scripted":
             from podiumd.speech.engines.scripted import ScriptedEngine
 
-            script = Path(settings.script).read_text("utf-8") if settings.script else ""
+            path = settings.script
+            script = read_plain(path, _SCRIPT_BYTES, links=True).decode("utf-8") if path else ""
             return nullcontext(ScriptedEngine(script.splitlines()))
 
 

@@ -16,6 +16,7 @@ from podiumd.formats.claude_transcript import (
     last_record_uuid,
     project_directory_name,
 )
+from podiumd.tools.files.plain_file import open_plain
 
 
 def find_transcript(
@@ -52,7 +53,8 @@ async def look_back(transcript: Path | None, prompt_uuid: str, since: int) -> Af
     path = transcript
 
     def read() -> Aftermath:
-        data = path.read_bytes()
+        with open_plain(path) as file:
+            data = file.read()
         lines = data[since:].split(b"\n")
         last = last_record_uuid(lines) or last_record_uuid(data.split(b"\n"))
         return Aftermath(
@@ -72,7 +74,8 @@ async def trace(
     path = transcript
 
     def read() -> tuple[PromptTrace, tuple[str, ...]]:
-        lines = path.read_bytes().split(b"\n")
+        with open_plain(path) as file:
+            lines = file.read().split(b"\n")
         delivered = tuple(uuid for uuid in steers if has_steer(lines, uuid))
         return find_prompt(lines, prompt_uuid), delivered
 

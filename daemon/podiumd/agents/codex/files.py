@@ -12,6 +12,7 @@ import trio
 from podiumd.agents.codex.kind import home_of
 from podiumd.drivers.dialect import Aftermath
 from podiumd.formats.codex.rollout import Trace, arguments_of, trace
+from podiumd.tools.files.plain_file import open_plain
 
 TAIL_BYTES: Final = 1 << 20
 """How far from the end of the file a call that waits for leave is looked for."""
@@ -41,7 +42,7 @@ def size_of(rollout: Path | None) -> int:
 def look_up(path: str, call_id: str) -> Mapping[str, Any] | None:
     """Return what the model gave a call that waits for leave; ``None`` where it is not found."""
     try:
-        with Path(path).open("rb") as file:
+        with open_plain(path) as file:
             end = file.seek(0, 2)
             file.seek(max(0, end - TAIL_BYTES))
             return arguments_of(file.read().splitlines(), call_id)
@@ -57,7 +58,8 @@ async def look_back(
         return Aftermath(mark=None, prompt_recorded=False), Trace()
 
     def read() -> tuple[Aftermath, Trace]:
-        data = rollout.read_bytes()
+        with open_plain(rollout) as file:
+            data = file.read()
         found = trace(data[since:].split(b"\n"), uuid, later)
         mark = {"size": len(data), "last_uuid": None}
         return Aftermath(mark=mark, prompt_recorded=found.recorded), found

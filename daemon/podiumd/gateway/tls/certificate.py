@@ -22,11 +22,13 @@ import msgspec
 
 from podiumd.config.paths import make_private
 from podiumd.config.settings import GatewaySettings
+from podiumd.tools.files.plain_file import read_plain
 
 if TYPE_CHECKING:
     from cryptography.x509 import Certificate
 
 RENEW_DAYS: Final = 30
+MOST_BYTES: Final = 1024 * 1024  # of a file of certificates, or of a key
 _LOOPBACK: Final = ("localhost", "127.0.0.1", "::1")
 _DNS_NAME: Final = re.compile(
     r"(?=.{1,253}\Z)(\*\.)?([a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?\.)*"
@@ -125,7 +127,7 @@ def _stored(path: Path) -> Certificate | None:
 
     try:
         path.chmod(0o600)
-        return self_signed.load(path.read_bytes())
+        return self_signed.load(read_plain(path, MOST_BYTES, links=True))
     except FileNotFoundError:
         return None
     except (OSError, ValueError) as error:
@@ -185,7 +187,7 @@ def _named(setting: str, name: str) -> tuple[Path, bytes]:
     if not path.is_absolute():
         raise CertificateError(f"{setting}: '{name}' is no whole path: begin it with '/' or '~/'.")
     try:
-        return path, path.read_bytes()
+        return path, read_plain(path, MOST_BYTES, links=True)
     except OSError as error:
         raise CertificateError(f"{setting}: {path} cannot be read ({_reason(error)}).") from None
 

@@ -33,6 +33,7 @@ from watchdog.observers import Observer
 
 from podiumd.formats.claude_transcript import LiveSession, live_session_record
 from podiumd.runtime.locks.holder import Holder
+from podiumd.tools.files.plain_file import open_plain
 from podiumd.tools.process.processes import Identity, alive, identity_of, wait_gone
 
 _READ_LIMIT = 64 * 1024
@@ -180,7 +181,7 @@ def _read(path: Path) -> LiveSession | None:
     """
     for _ in range(_READS):
         try:
-            with path.open("rb") as file:
+            with open_plain(path) as file:
                 record = live_session_record(file.read(_READ_LIMIT))
         except OSError:
             return None

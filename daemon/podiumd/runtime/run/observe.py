@@ -24,6 +24,7 @@ from podiumd.runtime.run import snapshots
 from podiumd.runtime.run.actor import NextStep, RunActor, folded
 from podiumd.runtime.worktrees.tree import look_in_time, tree_look
 from podiumd.tools.files.disk import is_full
+from podiumd.tools.files.plain_file import open_plain
 from podiumd.tools.git import queries as git
 
 TREE_SECONDS = 10.0
@@ -294,7 +295,7 @@ async def _foreign_rows(path: Path, raw: bytes) -> int:
 def _foreign_after(path: Path, offset: int) -> int:
     """Count them, a line at a time: since the mark a transcript may have grown by any length."""
     try:
-        with path.open("rb") as file:
+        with open_plain(path) as file:
             file.seek(offset)
             return len(foreign_user_rows(file, frozenset()))
     except OSError:

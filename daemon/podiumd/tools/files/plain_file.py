@@ -6,7 +6,7 @@ import errno
 import os
 import stat
 from pathlib import Path
-from typing import Final
+from typing import BinaryIO, Final
 
 MOST_LINK_BYTES: Final = 8192
 """Bytes of a file that names a place and no more, as a ``.git`` file does: twice the longest
@@ -53,6 +53,28 @@ def named_in(path: str | Path, *, links: bool = True) -> str:
     return os.fsdecode(named)
 
 
+def open_plain(path: str | Path) -> BinaryIO:
+    """Open a plain file of any size for reading, also one that a link leads to.
+
+    Raises ``OSError`` for anything else, as ``read_plain`` does. Blocks for the disk alone.
+    """
+    descriptor = os.open(path, _READ)
+    try:
+        require_plain(path, os.fstat(descriptor))
+    except OSError:
+        os.close(descriptor)
+        raise
+    return os.fdopen(descriptor, "rb")
+
+
+def require_plain(path: str | Path, status: os.stat_result) -> None:
+    """Refuse what is no plain file: a pipe, a device, a directory. Raises ``OSError``."""
+    if stat.S_ISDIR(status.st_mode):
+        raise OSError(errno.EISDIR, os.strerror(errno.EISDIR), f"{path}")
+    if not stat.S_ISREG(status.st_mode):
+        raise OSError(errno.EINVAL, "this is no plain file", f"{path}")
+
+
 def read_plain(path: str | Path, most: int, *, links: bool = False) -> bytes:
     """Read a plain file of at most ``most`` bytes; with ``links`` also one that a link leads to.
 
@@ -62,8 +84,7 @@ def read_plain(path: str | Path, most: int, *, links: bool = False) -> bytes:
     descriptor = os.open(path, _READ if links else _READ | os.O_NOFOLLOW)
     try:
         status = os.fstat(descriptor)
-        if not stat.S_ISREG(status.st_mode):
-            raise OSError(errno.EINVAL, "this is no plain file", f"{path}")
+        require_plain(path, status)
         # Not by open(): small ones are read all the time.
         data = os.read(descriptor, min(status.st_size, most) + 1)
         while len(data) <= most and (more := os.read(descriptor, _PIECE)):

@@ -20,7 +20,6 @@ import re
 import tomllib
 from collections.abc import Sequence
 from importlib import resources
-from pathlib import Path
 from typing import Annotated, Any, Final
 
 import msgspec
@@ -35,10 +34,12 @@ from podiumd.agents.native.model.base import (
     Usage,
 )
 from podiumd.core.reply.model_message import Message
+from podiumd.tools.files.plain_file import read_plain
 from podiumd.wording import convert_file
 
 _PIECE: Final = 24  # characters sent at once
 _OVER: Final = "The script of the scripted model is over: nothing is left to reply."
+_SCRIPT_BYTES: Final = 16 * 1024 * 1024
 _DEMO: Final = "demo_replies.toml"
 
 
@@ -103,7 +104,7 @@ def _load(path: str) -> tuple[ScriptedReply, ...]:
     name = path or _DEMO
     try:
         if path:
-            text = Path(path).read_text(encoding="utf-8")
+            text = read_plain(path, _SCRIPT_BYTES, links=True).decode("utf-8")
         else:
             text = resources.files("podiumd.agents.native").joinpath(_DEMO).read_text("utf-8")
         data: Any = tomllib.loads(text) if name.endswith(".toml") else json.loads(text)
