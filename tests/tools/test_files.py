@@ -314,7 +314,9 @@ async def test_anything_else_is_an_error(tmp_path: Path, kind: Kind) -> None:
     before = len(os.listdir("/dev/fd"))  # noqa: PTH208
 
     for links in (False, True):
-        with pytest.raises(OSError, match=r"no plain file|more than 10|symbolic links|Is a directory"):
+        with pytest.raises(
+            OSError, match=r"no plain file|more than 10|symbolic links|Is a directory"
+        ):
             await in_time(partial(read_plain, tmp_path / "x", 10, links=links))
 
     assert len(os.listdir("/dev/fd")) == before  # noqa: PTH208

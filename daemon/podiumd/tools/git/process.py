@@ -412,27 +412,40 @@ async def _run(
     stdin: bytes = b"",
     confined: Confined | None = None,
 ) -> Result:
-    gate = None if confined is None else confined.gate()
-    line = bounded_from_its_start(command if confined is None else confined.command(command, gate))
-    inherited = () if gate is None else gate.descriptors
-    start = partial(Program, line, environment, stdin, memory=MOST_BYTES, pass_fds=inherited)
     try:
         async with AT_ONCE:
-            program, fault = await _to_its_end(command, start, gate)
+            program, fault = await _through_its_gate(command, environment, stdin, confined)
         done = program.result()
     except PrintedTooMuchError as error:
         most = MOST_PRINTED / 1024**2
         raise GitError(TOO_LONG.format(asked_of(command), command[2], most)) from error
     except OSError as error:
         raise _missing(error) from error
-    finally:
-        if gate is not None:
-            gate.close()
     if fault:
         done.stderr = fault.encode()
     if died_of_it(done):
         raise GitError(OVER.format(asked_of(command), command[2], MOST_BYTES / 1024**3))
     return done
+
+
+async def _through_its_gate(
+    command: Sequence[str],
+    environment: Mapping[str, str],
+    stdin: bytes,
+    confined: Confined | None,
+) -> tuple[Program, str]:
+    """Run a git as ``_to_its_end`` does; its gate's descriptors are held as long as it runs."""
+    gate = None if confined is None else confined.gate()
+    try:
+        line = bounded_from_its_start(
+            command if confined is None else confined.command(command, gate)
+        )
+        inherited = () if gate is None else gate.descriptors
+        start = partial(Program, line, environment, stdin, memory=MOST_BYTES, pass_fds=inherited)
+        return await _to_its_end(command, start, gate)
+    finally:
+        if gate is not None:
+            gate.close()
 
 
 async def _to_its_end(
