@@ -802,6 +802,7 @@ class Run(TypedDict):
     ctx: NotRequired[dict[str, Any]]
     turns: int
     cost_usd: float
+    tokens: NotRequired[TokensUsed]
     seconds: float
     restarts: int
     base: str | None
@@ -1070,6 +1071,13 @@ class Tokens(TypedDict):
     written: int
 
 
+class TokensUsed(TypedDict):
+    read: int
+    cached: int
+    written: int
+    untold: int
+
+
 class ToolPlayed(TypedDict):
     tool: str
     args: dict[str, Any]
@@ -1150,6 +1158,7 @@ class Turn(TypedDict):
     files: list[TurnFile]
     commit: str | None
     cost_usd: float
+    tokens: TokensUsed
     started_at: str | None
     ended_at: str | None
 
@@ -1325,6 +1334,7 @@ class VisitTurn(TypedDict):
     ended_at: str | None
     seconds: float
     cost_usd: float
+    tokens: Tokens | None
     end: str | None
     detail: str
     text: str
@@ -1381,6 +1391,7 @@ class WholeRun(TypedDict):
     ctx: NotRequired[dict[str, Any]]
     turns: int
     cost_usd: float
+    tokens: NotRequired[TokensUsed]
     seconds: float
     restarts: int
     base: str | None
@@ -1419,6 +1430,7 @@ class WholeVisit(TypedDict):
     waited_seconds: float
     still_seconds: float
     cost_usd: float
+    tokens: TokensUsed
 
 
 class Words(TypedDict):

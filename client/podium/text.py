@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
     from typing import IO
 
+    from podium import protocol
+
 # Agents, recipes and file names may hold anything. Control characters could move the cursor,
 # retitle the window or fake a line; the bidirectional ones make a text read otherwise than it is;
 # the invisible ones (of no width, fillers, tags, selectors) make two texts look like one, or carry
@@ -311,6 +313,32 @@ def money(dollars: object) -> str:
     if not isinstance(dollars, (int, float)):
         return "-"
     return f"${dollars:.2f}" if dollars >= 0.1 or dollars == 0 else f"${dollars:.4f}"
+
+
+def count(number: int) -> str:
+    """Format a large number in short: ``812``, ``12.3k``, ``4.5M``."""
+    for size, unit in ((1_000_000, "M"), (1_000, "k")):
+        if number >= size:
+            return f"{number / size:.1f}{unit}"
+    return str(number)
+
+
+def tokens(used: protocol.Tokens | protocol.TokensUsed | None) -> str:
+    """Format tokens: ``12.3k in (9.8k cached), 812 out``; ``-`` where no agent tells them."""
+    if used is None or not (used["read"] or used["written"]):
+        return "-"
+    cached = f" ({count(used['cached'])} cached)" if used["cached"] else ""
+    untold = used.get("untold")
+    without = f", {counted(untold, 'turn')} untold" if isinstance(untold, int) and untold else ""
+    return f"{count(used['read'])} in{cached}, {count(used['written'])} out{without}"
+
+
+def price(dollars: object, used: protocol.Tokens | protocol.TokensUsed | None) -> str:
+    """Format what was spent: money, tokens, or both, as far as agents tell them."""
+    told = tokens(used)
+    if told == "-":
+        return money(dollars)
+    return f"{money(dollars)} · {told}" if dollars else told
 
 
 def counted(number: int, noun: str) -> str:

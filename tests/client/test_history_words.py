@@ -126,7 +126,8 @@ def in_parts() -> tuple[Any, list[Any]]:
         name: [] for name, value in visit.items() if isinstance(value, list)
     }
     first, second = ({**lists, "turns": [turn]} for turn in visit["turns"])
-    first |= open_head | {"work_seconds": 2.0, "cost_usd": 0.0}
+    none = dict.fromkeys(visit["tokens"], 0)
+    first |= open_head | {"work_seconds": 2.0, "cost_usd": 0.0, "tokens": none}
     second |= head | {"work_seconds": 3.0, "cost_usd": visit["cost_usd"]}
     within = {**whole["next"], "seq": 5, "visit": open_head}
     return whole, [

@@ -18,6 +18,7 @@ from tests.client.fake_daemon import (
     podium,
     start,
 )
+from tests.client.journeys import Journey
 from tests.client.stories import QUESTION, ended, ended_run, entered, said, started
 
 # What these tests name of what is sent is all that they are about.
@@ -121,6 +122,36 @@ def test_a_run_shows_what_each_visit_took_and_who_answered(busy: FakeDaemon) -> 
     asked = lines.index("? approval: May the agent use Bash?")
     assert lines[asked + 1] == "answered allow by phone, after 35 s"
     assert lines[-1].startswith("Run it again: podium run fix-it --cwd ")
+
+
+def test_a_run_shows_its_tokens_and_whose_turns_tell_none(busy: FakeDaemon) -> None:
+    journey = Journey().enter("work").prompt().wait(2)
+    journey.reply(cost=0.0, tokens={"read": 1200, "cached": 0, "written": 30})
+    journey.prompt().wait(2).reply(cost=0.0).leave("complete")
+    told = {"read": 1200, "cached": 0, "written": 30, "untold": 1}
+    busy.answers["runs.get"] = journey.run(tokens=told, turns=2)
+    busy.events = journey.events
+
+    shown = podium(busy, "runs", "show", RUN_ID).stdout
+    lines = [" ".join(line.split()) for line in shown.splitlines()]
+
+    assert "tokens 1.2k in, 30 out, 1 turn untold" in lines
+    (heads,) = [line for line in lines if line.startswith("VISIT")]
+    assert "COST TOKENS" in heads
+    busy.answers |= {"runs.list": [busy.answers["runs.get"]], "daemon.status": {}}
+    listed = podium(busy, "runs").stdout
+    assert "1.2k tokens" in listed and "$" not in listed
+
+
+def test_a_run_whose_agent_tells_no_tokens_says_so(busy: FakeDaemon) -> None:
+    journey = journeys.short()
+    busy.answers["runs.get"] = journey.run(turns=1)
+    busy.events = journey.events
+
+    shown = podium(busy, "runs", "show", RUN_ID).stdout
+
+    assert "tokens not told by its agent" in " ".join(shown.split())
+    assert "TOKENS" not in shown
 
 
 @pytest.mark.parametrize(

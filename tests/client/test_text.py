@@ -4,6 +4,7 @@ import sys
 import time
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -189,6 +190,38 @@ def test_durations(seconds: float | None, words: str) -> None:
 )
 def test_money(dollars: float | None, words: str) -> None:
     assert text.money(dollars) == words
+
+
+TOLD = {"read": 12_345, "cached": 9_800, "written": 812}
+
+
+@pytest.mark.parametrize(
+    ("used", "words"),
+    [
+        (None, "-"),
+        ({"read": 0, "cached": 0, "written": 0, "untold": 2}, "-"),
+        (TOLD, "12.3k in (9.8k cached), 812 out"),
+        ({**TOLD, "untold": 0, "cached": 0}, "12.3k in, 812 out"),
+        ({**TOLD, "read": 4_510_000, "untold": 1}, "4.5M in (9.8k cached), 812 out, 1 turn untold"),
+    ],
+)
+def test_tokens(used: Any, words: str) -> None:
+    assert text.tokens(used) == words
+
+
+@pytest.mark.parametrize(
+    ("dollars", "used", "words"),
+    [
+        (0.25, None, "$0.25"),
+        (0.0, None, "$0.00"),
+        (0.0, {**TOLD, "cached": 0}, "12.3k in, 812 out"),
+        (0.25, {**TOLD, "cached": 0}, "$0.25 · 12.3k in, 812 out"),
+    ],
+)
+def test_what_was_spent_is_told_in_what_the_agent_tells(
+    dollars: float, used: Any, words: str
+) -> None:
+    assert text.price(dollars, used) == words
 
 
 def test_a_table_is_aligned_and_its_last_column_cut_to_the_width() -> None:

@@ -10,7 +10,7 @@ from msgspec import UNSET
 from msgspec.structs import replace
 
 from podiumd.core.recipe.model import RESTART
-from podiumd.core.reply.report import TurnReport
+from podiumd.core.reply.report import Tokens, TokensUsed, TurnReport
 from podiumd.core.run import facts as f
 from podiumd.core.run import native_loop_facts as lf
 from podiumd.core.run.history import (
@@ -69,8 +69,10 @@ def prompt(turn_id: str = "t", **fields: Any) -> f.TurnIntended:
     return some(f.TurnIntended, turn_id=turn_id, purpose="step", agent="claude", **fields)
 
 
-def reply(turn_id: str = "t", seconds: float = 2.0, cost: float = 0.25) -> f.TurnEnded:
-    report = TurnReport(kind="done")
+def reply(
+    turn_id: str = "t", seconds: float = 2.0, cost: float = 0.25, tokens: Tokens | None = None
+) -> f.TurnEnded:
+    report = TurnReport(kind="done", tokens=tokens)
     return f.TurnEnded(turn_id=turn_id, report=report, text="Hi", seconds=seconds, cost_usd=cost)
 
 
@@ -136,6 +138,14 @@ def test_a_visit_has_the_sums_of_its_turns_checks_and_commands() -> None:
     assert (day.visit.work_seconds, day.visit.cost_usd) == (9.0, 0.75)
     assert [turn.end for turn in day.visit.turns] == ["done", "done"]
     assert [turn.text for turn in day.visit.turns] == ["Hi", "Hi"]
+
+
+def test_a_visit_has_the_tokens_of_its_turns_and_how_many_tell_none() -> None:
+    day = Day(entered(), prompt(), reply(tokens=Tokens(7, 5, 3)), prompt("u"))
+    assert day.visit.tokens == TokensUsed(7, 5, 3, untold=0), "the second one is not over"
+    day.tell(reply("u"), prompt("v"), reply("v", tokens=Tokens(1, 0, 1)))
+    assert day.visit.tokens == TokensUsed(8, 5, 4, untold=1)
+    assert [turn.tokens for turn in day.visit.turns] == [Tokens(7, 5, 3), None, Tokens(1, 0, 1)]
 
 
 def test_what_is_asked_before_a_step_belongs_to_it() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from podiumd.core.decide.native_loop import MAX_INVALID, REFUSED, TEXT_LIMIT
+from podiumd.core.reply.report import TokensUsed
 from podiumd.core.run import facts as f
 from podiumd.core.run import native_loop_commands as lc
 from podiumd.core.run import native_loop_facts as lf
@@ -319,6 +320,15 @@ def test_an_answer_at_the_limit_is_an_answer() -> None:
     looped.reply("All is well.")
 
     assert looped.ending.kind == "done"
+
+
+def test_the_tokens_of_all_replies_are_in_the_turns_end() -> None:
+    looped = Looped()
+    looped.says(read(), usage=lf.Usage(input=100, output=5, cached=80))
+    looped.over()
+    looped.reply("Done.", usage=lf.Usage(input=120, output=7))
+    looped.report()
+    assert looped.play.state.tokens == TokensUsed(read=220, cached=80, written=12, untold=0)
 
 
 def test_no_request_is_made_once_the_money_is_spent() -> None:

@@ -7,6 +7,7 @@ import pytest
 from msgspec.structs import replace
 
 from podiumd.core.recipe.model import Limits
+from podiumd.core.reply.report import Tokens
 from podiumd.core.run import commands as c
 from podiumd.core.run import facts as f
 from podiumd.core.run import history
@@ -64,6 +65,7 @@ def test_a_run_that_has_just_begun() -> None:
         "ctx": {},
         "turns": 0,
         "cost_usd": 0.0,
+        "tokens": {"read": 0, "cached": 0, "written": 0, "untold": 0},
         "seconds": 0.0,
         "restarts": 0,
         "parked_until": None,
@@ -212,7 +214,9 @@ def test_a_turn_from_the_queue_to_its_end() -> None:
     play.begin()
     running = shown(views.turn_view, play.state)
     turn_id = play.turn.turn_id
-    play.reply("Hello.", cost_usd=0.25, files=(("a.py", "created"),), commit="c0ffee")
+    took = Tokens(120, 100, 8)
+    made = (("a.py", "created"),)
+    play.reply("Hello.", cost_usd=0.25, tokens=took, files=made, commit="c0ffee")
     ended = shown(views.turn_view, play.state)
 
     assert (queued["status"], queued["turn_id"], queued["text"]) == ("queued", None, "")
@@ -228,6 +232,7 @@ def test_a_turn_from_the_queue_to_its_end() -> None:
         "files": [{"path": "a.py", "change": "created"}],
         "commit": "c0ffee",
         "cost_usd": 0.25,
+        "tokens": {"read": 120, "cached": 100, "written": 8, "untold": 0},
         "started_at": play.state.started_at,
         "ended_at": play.state.ended_at,
     }

@@ -18,6 +18,7 @@ from podium.dialog import slash_commands
 from podium.errors import INTERRUPTED, NEEDS_PERSON, OK, USAGE, Failure, Refusal
 from podium.given import at_terminal, parse_params, script_path
 from podium.render.screen import Screen
+from podium.render.spending import Spending
 from podium.rpc import follow
 from podium.rpc.connection import Connection, call
 
@@ -80,7 +81,7 @@ class Chat:
         self._queue: deque[str] = deque()
         self._draft = ""
         self._unfinished: Callable[[], None] | None = None
-        self._cost = 0.0
+        self._spent = Spending()
         self._model = ""
         self._code = OK
         self._over = False
@@ -223,7 +224,7 @@ class Chat:
         self._follower.follow(events, view, self._put_in_line, standing=standing)
         self._unfinished = None
         events.connection.close()
-        self._cost += view.cost_usd
+        self._spent.add(view.spent.cost_usd, view.spent.tokens)
         self._model = view.model or self._model
         self._code = view.code
         self._lines.answered(view.answer)
@@ -298,7 +299,7 @@ class Chat:
         session, run_id = self._session, self._recipe.run_id
         self._out.aside.line(text.fold(session.first_line().removesuffix(" · /help for help")))
         self._out.note(f"model {self._model or session.model_name}")
-        self._out.note(f"{text.money(self._cost)} so far")
+        self._out.note(f"{self._spent} so far")
         if run_id is not None:
             run: protocol.Run = call("runs.get", {"run_id": run_id})
             said = f"{run.get('recipe')}: {run.get('status')}, step {run.get('step') or '-'}"

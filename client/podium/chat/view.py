@@ -12,6 +12,7 @@ from podium.render.narrate import last_lines
 from podium.render.question import answer_words
 from podium.render.run_words import ANSWERED_BY, PAUSES, closed_words, end_words, mark
 from podium.render.screen import Screen
+from podium.render.spending import Spending
 from podium.render.streamed import Words
 from podium.rpc.follow import exit_code
 
@@ -56,14 +57,14 @@ class Out:
 class TurnView:
     """View of the turn of one prompt.
 
-    ``cost_usd`` is what it has cost, ``code`` is the exit code that its end stands for, ``answer``
+    ``spent`` is what it has taken, ``code`` is the exit code that its end stands for, ``answer``
     the agent's last words, ``model`` the model that wrote them, where the agent reports it.
     """
 
     def __init__(self, out: Out) -> None:
         self.answer = ""
         self.model = ""
-        self.cost_usd = 0.0
+        self.spent = Spending()
         self.code = ERROR
         self._out = out
         self._words = Words()
@@ -98,7 +99,7 @@ class TurnView:
         took = f"{seconds} s" if seconds < 60 else text.duration(seconds)
         unseen = self._out.answer.tail
         self._out.aside.status(
-            self._activity.line(took, self.cost_usd, "Ctrl-C interrupts", unseen)
+            self._activity.line(took, str(self.spent), "Ctrl-C interrupts", unseen)
         )
 
     def waits(self, run: protocol.Run) -> None:
@@ -152,7 +153,7 @@ class TurnView:
         self._activity.over()
         self.finish()
         self.answer = str(data.get("text") or "")
-        self.cost_usd += data.get("cost_usd") or 0.0
+        self.spent.turn(data)
         self._out.note(_account(data))
 
     def _closed(self, data: protocol.QuestionClosedData) -> None:
@@ -184,7 +185,10 @@ def _account(data: protocol.TurnEndedData) -> str:
     """Summarise a turn: time, cost, and what it left in the working tree."""
     report = data["report"]
     files = report["files"]
-    told = [text.duration(data.get("seconds")), text.money(data.get("cost_usd"))]
+    told = [
+        text.duration(data.get("seconds")),
+        text.price(data.get("cost_usd"), report.get("tokens")),
+    ]
     if files:
         told.append(f"{text.counted(len(files), 'file')} changed")
     commit = text.short(report["commit"] or "")

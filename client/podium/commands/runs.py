@@ -33,6 +33,7 @@ from podium.render.run_words import (
     source,
     spent,
 )
+from podium.render.spending import Spending
 from podium.render.words import run_name
 from podium.rpc import follow
 from podium.rpc.connection import Connection, call
@@ -67,7 +68,8 @@ class LogView(follow.JsonView):
 
     def __init__(self, run_id: str) -> None:
         self._visits = Visits(run_id)
-        self._work = self._cost = 0.0
+        self._work = 0.0
+        self._spent = Spending()
         self._opened: dict[str, float | None] = {}
 
     def event(self, event: protocol.Event) -> None:
@@ -127,6 +129,7 @@ class LogView(follow.JsonView):
             "work": text.duration(visit["work_seconds"]),
             "waited": text.duration(waited) if waited else None,
             "cost_usd": float(visit["cost_usd"]),
+            "tokens": _told(visit["tokens"]),
         }
 
     def _end(self, data: protocol.RunEndedData) -> dict[str, object]:
@@ -137,13 +140,20 @@ class LogView(follow.JsonView):
             "reason": ended["reason"],
             "class": ended["class"],
             "work": text.duration(self._work),
-            "cost_usd": self._cost,
+            "cost_usd": self._spent.cost_usd,
+            "tokens": _told(self._spent.tokens),
             "detail": ended["detail"],
         }
 
     def _count(self, visit: protocol.WholeVisit) -> None:
         self._work += visit["work_seconds"]
-        self._cost += visit["cost_usd"]
+        self._spent.add(visit["cost_usd"], visit["tokens"])
+
+
+def _told(tokens: protocol.TokensUsed) -> str | None:
+    """Format tokens as a field; ``None`` where no turn tells them."""
+    told = text.tokens(tokens)
+    return None if told == "-" else told
 
 
 def _value(name: str, value: object) -> str:
@@ -290,6 +300,7 @@ HEADINGS = (
     "WORK",
     "WAITED",
     "COST",
+    "TOKENS",
     "CHECKS",
     "DESCRIPTION",
 )
@@ -342,6 +353,7 @@ def _row(step: protocol.WholeVisit) -> tuple[str, ...]:
         text.duration(step["work_seconds"]) if step["turns"] or step["commands"] else "-",
         spent(step["waited_seconds"]) or "-",
         text.money(step["cost_usd"]) if step["turns"] else "-",
+        text.tokens(step["tokens"]),
         checks(step) or "-",
         step["description"] or "",
     )

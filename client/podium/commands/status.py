@@ -214,9 +214,17 @@ def run_row(run: protocol.Run) -> tuple[str, ...]:
         f"{end_sign(ended)} {ended['reason']}" if ended else status_words(run),
         f"{step} ({visits.get(step, 1)})" if step else "-",
         text.ago(run.get("started_at")),
-        text.money(run.get("cost_usd")),
+        _cost(run),
         home_relative(run.get("working_directory")),
     )
+
+
+def _cost(run: protocol.Run) -> str:
+    """Format the money of a run, or its tokens where its agents tell no money."""
+    used = run.get("tokens")
+    if run.get("cost_usd") or used is None or not used["read"] + used["written"]:
+        return text.money(run.get("cost_usd"))
+    return f"{text.count(used['read'] + used['written'])} tokens"
 
 
 def questions(json: bool) -> int:

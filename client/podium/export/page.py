@@ -24,6 +24,7 @@ from podium.render.run_words import (
     spent,
     step_limit,
     title_of,
+    tokens_words,
 )
 
 if TYPE_CHECKING:
@@ -158,6 +159,7 @@ def _facts(run: protocol.Run, history: History) -> list[str]:
         ("waited for a person", spent(sum(step["waited_seconds"] for step in steps))),
         ("stood still", spent(sum(step["still_seconds"] for step in steps))),
         ("cost", text.money(run.get("cost_usd"))),
+        ("tokens", tokens_words(run)),
         ("visits", f"{len(steps)}" + (f" (limit {most})" if most else "")),
         ("turns", run.get("turns")),
     ]

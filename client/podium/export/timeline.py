@@ -119,7 +119,8 @@ class Timeline:
         ]
         for turn in step["turns"]:
             said = "turn" if turn["purpose"] == "step" else PURPOSES.get(turn["purpose"], "turn")
-            said = f"{said}: {text.duration(turn['seconds'])} · {text.money(turn['cost_usd'])}"
+            price = text.price(turn["cost_usd"], turn["tokens"])
+            said = f"{said}: {text.duration(turn['seconds'])} · {price}"
             parts.append(
                 self._bar(f"turn {kind}", (turn["began_at"], turn["ended_at"]), top, BAR, said)
             )
@@ -147,7 +148,10 @@ class Timeline:
     def _said(self, step: protocol.WholeVisit) -> str:
         waited = spent(step["waited_seconds"])
         took = [f"work {text.duration(step['work_seconds'])}", waited and f"waited {waited}"]
-        took += [text.money(step["cost_usd"]), checks(step) and f"checks: {checks(step)}"]
+        took += [
+            text.price(step["cost_usd"], step["tokens"]),
+            checks(step) and f"checks: {checks(step)}",
+        ]
         led = step["to"] or (step["exit"] and f"exit {step['exit']}") or "…"
         return (
             f"{step['number']}. {step['step']}, visit {step['visit']}\n"

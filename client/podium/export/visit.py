@@ -73,7 +73,7 @@ def _head(step: protocol.WholeVisit) -> str:
         f"work {text.duration(step['work_seconds'])}",
         waited and f"waited {waited} for a person",
         still and f"stood still {still}",
-        text.money(step["cost_usd"]) if step["turns"] else "",
+        text.price(step["cost_usd"], step["tokens"]) if step["turns"] else "",
         came and f"outcome from {came}{repaired}",
         f"{step['attempts']} replies" if step["attempts"] > 1 else "",
         checks(step) and f"checks: {checks(step)}",
@@ -105,8 +105,8 @@ def _turn(turn: protocol.VisitTurn, retries: int | None) -> str:
         said = f"No usable outcome: {turn['fault']['message'] or turn['fault']['error']}"
         parts.append(tag("p", esc(said), class_="warn"))
     model = f" · {turn['model']}" if turn["model"] else ""
-    spent_on_it = f"{text.duration(turn['seconds'])} · {text.money(turn['cost_usd'])}"
-    took = f"{turn['agent']}{model} · {spent_on_it}"
+    price = text.price(turn["cost_usd"], turn["tokens"])
+    took = f"{turn['agent']}{model} · {text.duration(turn['seconds'])} · {price}"
     return "".join([*parts, tag("p", esc(took), class_="meta")])
 
 

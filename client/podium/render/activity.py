@@ -34,10 +34,10 @@ class Activity:
         """Clear the activity at the end of the turn."""
         self._doing = ""
 
-    def line(self, elapsed: str, cost_usd: float, where: str, unseen: str) -> str:
+    def line(self, elapsed: str, spent: str, where: str, unseen: str) -> str:
         """Build the live line; ``unseen`` are the words that stream and cannot be shown yet."""
         doing = self._doing or text.fold(unseen)
-        there = "  ".join(filter(None, [elapsed, text.money(cost_usd), where]))
+        there = "  ".join(filter(None, [elapsed, spent, where]))
         return f"  {there} · {doing}" if doing else f"  {there}"
 
     def tells(self, message: str) -> None:

@@ -13,6 +13,7 @@ from podium.render.narrate import PURPOSES
 from podium.render.question import SHOWN_LINES, answer_command, heading, listed
 from podium.render.run_words import end_line, parked_line
 from podium.render.screen import Screen
+from podium.render.spending import Spending
 from podium.render.streamed import Words
 from podium.rpc.conversation_state import Carried, ends_turn, say_command, waits_for_words
 
@@ -47,7 +48,7 @@ class AnswerView:
         self._style = text.Style(sys.stderr)
         self._aside_here = screen.draws and self._style.terminal
         self._began = time.monotonic()
-        self._cost = 0.0
+        self._spent = Spending()
 
     def event(self, event: protocol.Event) -> None:
         """Show an event that belongs to this turn."""
@@ -80,7 +81,7 @@ class AnswerView:
         self._unhinted.clear()
         if self._aside_here:
             took = text.duration(int(time.monotonic() - self._began))
-            self._screen.status(self._activity.line(took, self._cost, "", self._screen.tail))
+            self._screen.status(self._activity.line(took, str(self._spent), "", self._screen.tail))
 
     def waits(self, run: protocol.Run) -> None:
         """Do nothing: one turn waits only for answers."""
@@ -115,7 +116,7 @@ class AnswerView:
             self.finish()
         self._answer(missing)
         self._activity.over()
-        self._cost += data.get("cost_usd") or 0.0
+        self._spent.turn(data)
 
     def _asked(self, question: protocol.QuestionOpenedData) -> None:
         self._aside(f"? {heading(question)}")

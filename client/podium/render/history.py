@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from podium import text
 from podium.render import conversation_words
+from podium.render.spending import added
 from podium.rpc import follow
 from podium.rpc.connection import Connection
 
@@ -61,6 +62,7 @@ def joined(parts: Iterable[protocol.WholeVisit]) -> list[protocol.WholeVisit]:
             before = visits.pop()
             told |= {name: [*before[name], *told[name]] for name in LISTS}
             told |= {name: before[name] + told[name] for name in SUMS}
+            told |= {"tokens": added(before["tokens"], told["tokens"])}
         visits.append(told)
     return visits
 

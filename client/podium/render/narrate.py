@@ -26,6 +26,7 @@ from podium.render.run_words import (
     title_of,
 )
 from podium.render.screen import Screen
+from podium.render.spending import Spending
 from podium.render.streamed import Words
 from podium.rpc.conversation_state import attach_command, say_command, waits_for_words
 
@@ -76,7 +77,7 @@ class Narrator:
         self._unhinted: dict[str, protocol.QuestionOpenedData] = {}
         self._answered: object = None
         self._heard: object = None
-        self._cost = 0.0
+        self._spent = Spending()
         self._started: float | None = None
         self._step_began: float | None = None
         self._where = ""
@@ -130,7 +131,7 @@ class Narrator:
         if self._started is not None:
             elapsed = text.duration(max(0, int(time.time() - self._started)))
             self._screen.status(
-                self._activity.line(elapsed, self._cost, self._where, self._screen.tail)
+                self._activity.line(elapsed, str(self._spent), self._where, self._screen.tail)
             )
 
     def waits(self, run: protocol.Run) -> None:
@@ -271,10 +272,10 @@ class Narrator:
             self._note("… said before:")
         self._stream(missing)
         self._activity.over()
-        self._cost += data.get("cost_usd") or 0.0
+        self._spent.turn(data)
         report = data["report"]
         how = "" if report["kind"] == "done" else f" · {report['kind'].replace('_', ' ')}"
-        spent = text.money(data.get("cost_usd"))
+        spent = text.price(data.get("cost_usd"), report.get("tokens"))
         self._note(f"turn: {text.duration(data.get('seconds'))} · {spent}{how}")
         if how and report["detail"]:
             self._block(report["detail"])
@@ -336,7 +337,7 @@ class Narrator:
         took = ""
         if self._at is not None and self._step_began is not None:
             took = f" · {text.duration(max(0.0, self._at - self._step_began))}"
-        self._note(f"{data.get('outcome')} → {target}{took} · {text.money(self._cost)} so far")
+        self._note(f"{data.get('outcome')} → {target}{took} · {self._spent} so far")
 
     def _stop_intended(self, data: protocol.StopIntendedData) -> None:
         if data.get("how") == "pause":

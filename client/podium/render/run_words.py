@@ -206,12 +206,19 @@ def facts(run: protocol.Run, history: History) -> list[tuple[str, str]]:
         ("params", ", ".join(f"{name}={value}" for name, value in params.items())),
         ("turns", str(run.get("turns", ""))),
         ("cost", text.money(run.get("cost_usd"))),
+        ("tokens", tokens_words(run)),
         ("work", spent(sum(one["work_seconds"] for one in history.steps))),
         ("waited", spent(sum(one["waited_seconds"] for one in history.steps))),
         ("stood", spent(sum(one["still_seconds"] for one in history.steps))),
         ("started", f"{text.ago(run.get('started_at'))} ({run.get('started_at')})"),
         ("ended", str(run.get("ended_at") or "")),
     ]
+
+
+def tokens_words(run: protocol.Run) -> str:
+    """Describe the tokens of a run; of one without turns nothing."""
+    told = text.tokens(run.get("tokens"))
+    return "not told by its agent" if told == "-" and run.get("turns") else told.strip("-")
 
 
 ENDED_AS = {
@@ -323,7 +330,7 @@ def end_line(run: protocol.Run, style: text.Style) -> str:
     """Build the last line about a run: sign, message, reason, and what it took."""
     sign, colour = mark(run)
     began, over = text.epoch(run.get("started_at")), text.epoch(run.get("ended_at"))
-    took = [text.money(run.get("cost_usd"))]
+    took = [text.price(run.get("cost_usd"), run.get("tokens"))]
     if began is not None and over is not None:
         took.insert(0, text.duration(over - began))
     if run.get("step_count"):

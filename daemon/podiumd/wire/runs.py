@@ -9,6 +9,7 @@ from msgspec import UNSET, Meta, Raw, UnsetType, field
 from podiumd.core.decide.claims import Left
 from podiumd.core.recipe.exits import Exit
 from podiumd.core.recipe.model import Limits
+from podiumd.core.reply.report import TokensUsed
 from podiumd.core.run.facts import StopKind, Worktree
 from podiumd.core.run.history import HistoryPlace, VisitFields, VisitStill
 from podiumd.core.run.state import RunStatus
@@ -130,7 +131,7 @@ class RemoveWorktree(Params, frozen=True, kw_only=True):
 
 class Run(Result, frozen=True, kw_only=True):
     """A run. ``ctx`` is what its conversations have saved; ``runs.list`` leaves it out. ``paused``
-    is true beside the status ``waiting`` too."""
+    is true beside the status ``waiting`` too. A run of an earlier release has no ``tokens``."""
 
     run_id: str
     kind: RunKind
@@ -153,6 +154,7 @@ class Run(Result, frozen=True, kw_only=True):
     ctx: JsonObject | UnsetType = UNSET
     turns: int
     cost_usd: float
+    tokens: TokensUsed | UnsetType = UNSET
     seconds: float
     restarts: int
     base: str | None
@@ -214,6 +216,7 @@ class WholeVisit(VisitFields, kw_only=True):
     waited_seconds: float
     still_seconds: float
     cost_usd: float
+    tokens: TokensUsed
 
 
 class RunHistory(Result, frozen=True, kw_only=True):
@@ -269,6 +272,7 @@ class Turn(Result, frozen=True, kw_only=True):
     files: tuple[TurnFile, ...]
     commit: str | None
     cost_usd: float
+    tokens: TokensUsed
     started_at: str | None
     ended_at: str | None
 

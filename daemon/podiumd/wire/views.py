@@ -49,6 +49,7 @@ def run_view(state: RunState) -> Run:
         ctx=state.ctx,
         turns=state.turns,
         cost_usd=round(state.cost_usd, 6),
+        tokens=state.tokens,
         seconds=round(state.seconds, 3),
         restarts=state.restart,
         base=state.found.head if state.found is not None else None,
@@ -89,6 +90,7 @@ def history_visit_view(visit: history.Visit, until: str) -> WholeVisit:
         waited_seconds=round(visit.waited_seconds(until), 3),
         still_seconds=round(visit.still_seconds(until), 3),
         cost_usd=round(visit.cost_usd, 6),
+        tokens=visit.tokens,
     )
 
 
@@ -173,6 +175,7 @@ def turn_view(state: RunState) -> Turn:
         files=turn_files(files),
         commit=commit,
         cost_usd=round(state.cost_usd, 6),
+        tokens=state.tokens,
         started_at=state.started_at,
         ended_at=state.ended_at,
     )

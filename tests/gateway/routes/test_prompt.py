@@ -32,7 +32,7 @@ async def test_the_answer_is_waited_for(station: Station) -> None:
     assert answer.status == 200
     assert set(told) == {
         *("session_id", "turn_id", "run_id", "delivery", "status"),
-        *("text", "exit", "cost_usd", "started_at", "ended_at"),
+        *("text", "exit", "cost_usd", "tokens", "started_at", "ended_at"),
     }
     assert (told["text"], told["status"], told["delivery"]) == ("A project.", "ended", "sent")
     assert told["session_id"] == turn.request.session_id

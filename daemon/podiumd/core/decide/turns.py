@@ -10,7 +10,7 @@ from podiumd.core.prompts import conversation_prompts, prompts, tools
 from podiumd.core.recipe.exits import classify
 from podiumd.core.recipe.model import Step
 from podiumd.core.reply.outcome import OutcomeError, extract, prose
-from podiumd.core.reply.report import CUT_OFF, TurnReport
+from podiumd.core.reply.report import CUT_OFF, Tokens, TurnReport
 from podiumd.core.run import commands as c
 from podiumd.core.run import facts as f
 from podiumd.core.run import fold
@@ -177,7 +177,8 @@ def _with_tools(turn: ActiveTurn, report: TurnReport) -> TurnReport:
     if loop.settings is None:
         return report
     commit = loop.commit.sha if loop.commit is not None else None
-    return replace(report, files=loop.files, commit=commit, cost_usd=loop.cost_usd)
+    tokens = loop.tokens if loop.tokens != Tokens() else None
+    return replace(report, files=loop.files, commit=commit, cost_usd=loop.cost_usd, tokens=tokens)
 
 
 def _taken_up(d: Decision, intent: f.TurnIntended, report: TurnReport) -> f.Move | None:

@@ -6,6 +6,8 @@ from typing import Any, Literal
 
 import msgspec
 
+from podiumd.core.structs import replace
+
 EndKind = Literal[
     "done",  # the agent is idle and its last result is no error
     "api_error",  # the model's API refused or failed (after the agent's own retries)
@@ -35,6 +37,23 @@ class Tokens(msgspec.Struct, frozen=True):
     read: int = 0
     cached: int = 0
     written: int = 0
+
+
+class TokensUsed(Tokens, frozen=True):
+    """The tokens of several turns, as far as these tell; ``untold`` are the turns that do not."""
+
+    untold: int = 0
+
+    def plus(self, told: Tokens | None) -> TokensUsed:
+        """Return the sum with one more turn."""
+        if told is None:
+            return replace(self, untold=self.untold + 1)
+        return replace(
+            self,
+            read=self.read + told.read,
+            cached=self.cached + told.cached,
+            written=self.written + told.written,
+        )
 
 
 class TurnReport(msgspec.Struct, frozen=True, kw_only=True):

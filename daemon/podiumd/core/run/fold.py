@@ -207,6 +207,7 @@ def _turn_ended(state: RunState, fact: f.TurnEnded) -> RunState:
         tree=fact.tree,
         seconds=state.seconds + fact.seconds,
         cost_usd=state.cost_usd + fact.cost_usd,
+        tokens=state.tokens.plus(fact.report.tokens),
         parks=state.parks if fact.report.kind == "usage_limit" else 0,
         breaks=state.breaks + cut_off,
         steers=tuple(replace(s, turn_id=None, queued=False) for s in state.steers),

@@ -16,6 +16,7 @@ from msgspec import UNSET, UnsetType
 from msgspec.structs import asdict
 
 from podiumd.core.recipe.served_tools import OWN_TOOLS
+from podiumd.core.reply.report import Tokens, TokensUsed
 from podiumd.core.run import facts as f
 from podiumd.core.run import native_loop_facts as lf
 from podiumd.core.structs import replace
@@ -71,8 +72,9 @@ class VisitCall(msgspec.Struct, frozen=True):
 
 
 class VisitTurn(msgspec.Struct):
-    """One prompt and what came of it. ``seconds`` is work only; ``end`` is how it ended; ``read``
-    is the outcome that its text was read as; ``calls`` are the first of its tools' calls."""
+    """One prompt and what came of it. ``seconds`` is work only; ``tokens`` are ``None`` where the
+    agent does not tell them; ``end`` is how it ended; ``read`` is the outcome that its text was
+    read as; ``calls`` are the first of its tools' calls."""
 
     turn_id: str
     purpose: str
@@ -84,6 +86,7 @@ class VisitTurn(msgspec.Struct):
     ended_at: str | None = None
     seconds: float = 0.0
     cost_usd: float = 0.0
+    tokens: Tokens | None = None
     end: str | None = None
     detail: str = ""
     text: str = ""
@@ -178,6 +181,14 @@ class Visit(VisitFields, kw_only=True):
     def cost_usd(self) -> float:
         """Sum up what the turns of this visit cost, in dollars."""
         return sum(turn.cost_usd for turn in self.turns)
+
+    @property
+    def tokens(self) -> TokensUsed:
+        """Sum up the tokens of the turns of this visit that have ended."""
+        used = TokensUsed()
+        for turn in self.turns:
+            used = used if turn.ended_at is None else used.plus(turn.tokens)
+        return used
 
     def waited_seconds(self, until: str) -> float:
         """Return how long a person was waited for; an open question counts up to ``until``."""
@@ -351,6 +362,7 @@ class History:
             if turn.turn_id == fact.turn_id:
                 turn.ended_at, turn.end, turn.detail = at, fact.report.kind, fact.report.detail
                 turn.text, turn.seconds, turn.cost_usd = fact.text, fact.seconds, fact.cost_usd
+                turn.tokens = fact.report.tokens
 
     def _called(self, result: lf.Result) -> None:
         """Add what the native agent did; of Podium's own tools ``tool.used`` tells."""

@@ -7,6 +7,7 @@ from typing import Literal, assert_never
 import msgspec
 
 from podiumd.core.reply.actions import Action
+from podiumd.core.reply.report import Tokens
 from podiumd.core.run import facts as f
 from podiumd.core.run import native_loop_facts as lf
 from podiumd.core.structs import replace
@@ -101,7 +102,8 @@ class LoopState(msgspec.Struct, frozen=True, kw_only=True):
 
     ``rounds`` are the replies so far, the present one last; ``iterations`` counts them. ``changes``
     are the changes of files, in order. ``words`` are a person's messages meanwhile, ``refusals``
-    are the actions that one refused. ``cost_usd`` is what asking has cost.
+    are the actions that one refused. ``cost_usd`` is what asking has cost, ``tokens`` what it took
+    as far as models tell it.
     """
 
     settings: lf.LoopSettings | None = None
@@ -111,6 +113,7 @@ class LoopState(msgspec.Struct, frozen=True, kw_only=True):
     words: tuple[WordsAt, ...] = ()
     refusals: tuple[Action, ...] = ()
     cost_usd: float = 0.0
+    tokens: Tokens = Tokens()
     ending: lf.LoopEnded | None = None
     commit: CommitNote | None = None
 
@@ -236,6 +239,11 @@ def _replied(loop: LoopState, fact: lf.ReplyReceived) -> LoopState:
         rounds=(*loop.rounds, new),
         invalid_in_a_row=0 if fact.fault is None else loop.invalid_in_a_row + 1,
         cost_usd=loop.cost_usd + fact.cost_usd,
+        tokens=Tokens(
+            read=loop.tokens.read + fact.usage.input,
+            cached=loop.tokens.cached + fact.usage.cached,
+            written=loop.tokens.written + fact.usage.output,
+        ),
     )
 
 

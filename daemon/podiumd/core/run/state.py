@@ -11,6 +11,7 @@ from podiumd.core.grown import Grown
 from podiumd.core.recipe.exits import Exit
 from podiumd.core.recipe.model import Limits, Recipe, Step
 from podiumd.core.recipe.naming import run_name
+from podiumd.core.reply.report import TokensUsed
 from podiumd.core.run import facts as f
 from podiumd.core.run.fact import MoveKind
 from podiumd.core.run.native_loop_state import LoopState
@@ -234,6 +235,7 @@ class RunState(msgspec.Struct, frozen=True, kw_only=True):
     gaps: int = 0
     seconds: float = 0.0
     cost_usd: float = 0.0
+    tokens: TokensUsed = TokensUsed()
     exit: Exit | None = None
     ended_at: str | None = None
 

@@ -45,7 +45,7 @@ _NUMBER: Final = re.compile(r"[0-9]{1,5}(\.[0-9]{1,3})?")
 _SWITCHES: Final = {"true": True, "false": False}
 _KEY: Final = re.compile(r"[!-~]{1,200}")
 _DELIVERED: Final = ("steered", "next prompt")
-_OF_RUN: Final = ("status", "exit", "cost_usd", "started_at", "ended_at")
+_OF_RUN: Final = ("status", "exit", "cost_usd", "tokens", "started_at", "ended_at")
 
 
 class Body(msgspec.Struct, frozen=True):
@@ -218,7 +218,8 @@ class PromptRoute:
         run = await self._service.get_run(run_id)
         if run.status != "ended":
             return json_response(202, {**told, "status": run.status, "questions": run.questions})
-        of_run = {name: getattr(run, name) for name in _OF_RUN}
+        told_of = ((name, getattr(run, name)) for name in _OF_RUN)
+        of_run = {name: value for name, value in told_of if value is not UNSET}
         result = {**told, **of_run, "session_id": run.session_id}
         if run.kind == "prompt":
             if run.exit is not None and run.exit.class_ == "cancelled":

@@ -7,6 +7,7 @@ from typing import Final
 import msgspec
 from msgspec.structs import replace
 
+from podiumd.core.reply.report import TokensUsed
 from podiumd.core.run import facts as f
 from podiumd.runtime.fact_reader import summary
 from podiumd.store.facts import Store
@@ -99,6 +100,7 @@ async def turn_of(store: Store, run_id: str, found: Words) -> Turn:
         files=(),
         commit=None,
         cost_usd=0.0,
+        tokens=TokensUsed(),
         started_at=None,
         ended_at=None,
     )
@@ -114,6 +116,7 @@ async def turn_of(store: Store, run_id: str, found: Words) -> Turn:
         files=views.turn_files(fact.report.files),
         commit=fact.report.commit,
         cost_usd=round(fact.cost_usd, 6),
+        tokens=TokensUsed().plus(fact.report.tokens),
         started_at=None if began is None else began.at,
         ended_at=end.at,
     )
