@@ -143,19 +143,13 @@ class Effects:
             nursery.start_soon(self._guarded, name, task)
 
     async def _guarded(self, name: str, task: Callable[[], Awaitable[None]]) -> None:
-        over = False
         try:
-            try:
-                await task()
-            except Exception:  # noqa: BLE001 - the edge of a run: its fault must not reach others
-                await self._actor.fault(name, traceback.format_exc())
-            over = True
-        finally:
-            if over:
-                self._running.discard(name)
-                self._actor.poke()
-            else:  # all is being torn down: what was going on must not be begun once more
-                self._actor.closing = True
+            await task()
+        except Exception:  # noqa: BLE001 - the edge of a run: its fault must not reach others
+            await self._actor.fault(name, traceback.format_exc())
+        # Not where all is being torn down: what was going on must not be begun once more.
+        self._running.discard(name)
+        self._actor.poke()
 
     async def _until_over(self, task: Callable[[], Awaitable[None]]) -> None:
         with trio.CancelScope() as scope:
