@@ -37,4 +37,4 @@ async def emptied(directory: Path) -> None:
             await bell.wait()
     finally:
         observer.stop()
-        observer.join(timeout=2)
+        observer.join()
