@@ -10,6 +10,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs, urlsplit
 
+from tests.fakes.model_gemini import PATH, gemini_chunks, gemini_error, gemini_object
 from tests.fakes.model_openai import completion_chunks, completion_object
 from tests.fakes.model_responses import (
     response_events,
@@ -50,6 +51,11 @@ class Request(Asked):
     def is_responses(self) -> bool:
         """Whether it came as OpenAI's Responses."""
         return self.path.endswith(RESPONSES)
+
+    @property
+    def is_gemini(self) -> bool:
+        """Whether it came as Google's generateContent."""
+        return PATH.search(self.path) is not None
 
     def record(self) -> dict[str, Any]:
         """Return the request as a line of the log: no bodies, no keys."""
@@ -116,6 +122,8 @@ class _Handler(BaseHTTPRequestHandler):
             self._answer(self.server.model.take(body, path, dict(self.headers.items())))
         elif path == "/v1/messages/count_tokens":
             self._send_json(200, {"input_tokens": max(1, len(json.dumps(body)) // 4)})
+        elif (asked := PATH.fullmatch(path)) is not None:
+            self._gemini(asked["verb"], body, path)
         elif path.startswith("/_control/release/"):
             self.server.model.release(path.rpartition("/")[2])
             self._send_json(200, {})
@@ -123,6 +131,13 @@ class _Handler(BaseHTTPRequestHandler):
             self._load(body)
         else:
             self._send_error(404, "not_found_error", f"nothing at {path}")
+
+    def _gemini(self, verb: str, body: dict[str, Any], path: str) -> None:
+        if verb == "countTokens":
+            self._send_json(200, {"totalTokens": max(1, len(json.dumps(body)) // 4)})
+            return
+        streamed = {**body, "stream": verb == "streamGenerateContent"}
+        self._answer(self.server.model.take(streamed, path, dict(self.headers.items())))
 
     def _body(self) -> dict[str, Any]:
         length = int(self.headers.get("Content-Length", "0"))
@@ -173,7 +188,10 @@ class _Handler(BaseHTTPRequestHandler):
         request, turn = answer.request, answer.turn
         self._halfway(turn)
         about = (turn, _blocks(answer), request.model, request.number)
-        if request.is_responses:
+        message: dict[str, Any]
+        if request.is_gemini:
+            message = gemini_object(*about)
+        elif request.is_responses:
             message = response_object(*about)
         elif request.is_chat:
             message = completion_object(*about)
@@ -186,7 +204,9 @@ class _Handler(BaseHTTPRequestHandler):
         blocks = _blocks(answer)
         head = {"Content-Type": "text/event-stream", "Transfer-Encoding": "chunked"}
         self._send_head(200, {**head, **turn.get("headers", {})})
-        if request.is_chat:
+        if request.is_gemini:
+            events = gemini_chunks(turn, blocks, request.model, request.number)
+        elif request.is_chat:
             options = request.body.get("stream_options") or {}
             usage = bool(options.get("include_usage"))
             events = completion_chunks(turn, blocks, request.model, request.number, usage=usage)
@@ -197,7 +217,7 @@ class _Handler(BaseHTTPRequestHandler):
         for index, event in enumerate(events):
             if index == len(events) // 2:
                 self._halfway(turn)
-            name = "" if request.is_chat else f"event: {event['type']}\n"
+            name = f"event: {event['type']}\n" if "type" in event else ""
             self._chunk(f"{name}data: {json.dumps(event)}\n\n".encode())
         if request.is_chat:
             self._chunk(b"data: [DONE]\n\n")
@@ -223,6 +243,8 @@ class _Handler(BaseHTTPRequestHandler):
         self, status: int, kind: str, message: str, headers: Mapping[str, str] | None = None
     ) -> None:
         what = {"type": "error", "error": {"type": kind, "message": message}}
+        if PATH.search(self.path):
+            what = gemini_error(status, message)
         self._send_json(status, what, headers)
 
 

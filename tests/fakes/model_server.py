@@ -1,6 +1,7 @@
 """A scripted stand-in for a model's API on 127.0.0.1, for tests without a network.
 
-It speaks Anthropic's Messages, OpenAI's chat completions and its Responses, streamed or not.
+It speaks Anthropic's Messages, OpenAI's chat completions and its Responses, and Google's
+generateContent, streamed or not.
 
 In a test::
 
@@ -38,6 +39,7 @@ from typing import IO, Any, Self
 if not __package__:  # run as a program: the checkout is not on the path yet
     sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
+from tests.fakes.model_gemini import PATH, read_gemini
 from tests.fakes.model_http import CHAT, RESPONSES, Answer, Closed, Listener, Request
 from tests.fakes.model_responses import read_responses
 from tests.fakes.model_script import Script, Turn, read_request
@@ -156,7 +158,9 @@ class ModelServer:
         low = {name.lower(): value for name, value in headers.items()}
         session = low.get(SESSION_HEADER) or low.get(THREAD_HEADER, "")
         agent = low.get(AGENT_HEADER, "")
-        if path.endswith(RESPONSES):
+        if (place := PATH.search(path)) is not None:
+            asked = read_gemini(body, place["model"])
+        elif path.endswith(RESPONSES):
             asked = read_responses(body, session, agent)
         else:
             asked = read_request(body, session, agent, chat=path.endswith(CHAT))
