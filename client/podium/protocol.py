@@ -399,6 +399,7 @@ class KnownRecipe(TypedDict):
     steps: dict[str, Step]
     digest: str
     format: int
+    needs: list[str]
     source: Literal["builtin", "project", "user"]
     path: str
     shadows: list[str]
@@ -588,7 +589,7 @@ class Pairing(TypedDict):
 
 
 class Param(TypedDict):
-    type: Literal["boolean", "choice", "integer", "path", "string"]
+    type: Literal["agent", "boolean", "choice", "integer", "path", "string"]
     default: str | int | bool | None
     choices: list[str]
     description: str
@@ -855,6 +856,8 @@ class RunStartedData(TypedDict):
     recipe: str | None
     source: str | None
     agent_override: str | None
+    agent_given: str | None
+    doubts: list[str]
     fork_from: str | None
     params: dict[str, str | int | bool]
     limits: Limits | None
@@ -969,6 +972,7 @@ class Step(TypedDict):
     prompt: str
     session: Literal["fork", "fresh", "same"]
     agent: str | None
+    needs: list[str]
     model: str | None
     tools: str | list[str]
     allow: list[str]

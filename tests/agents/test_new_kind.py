@@ -18,6 +18,7 @@ from podiumd.agents.kinds import KINDS
 from podiumd.config.load import ConfigError, Loaded, flatten, load
 from podiumd.config.reload import Settings
 from podiumd.core.analysis.check import check_text
+from podiumd.core.analysis.check_agents import KnownAgents
 from podiumd.daemon.agents import Agents
 from podiumd.doctor.run import checks_of, look_at
 from podiumd.drivers.spool import watch_spools
@@ -216,7 +217,9 @@ async def test_a_recipe_is_checked_against_what_each_can_do(home: Home, agent: s
         ONE_STEP.format(id="r", top="", step=step, on=""),
         file="r.toml",
         read_prompt=lambda name: "",
-        capabilities={name: one.driver.capabilities for name, one in agents.items()},
+        agents=KnownAgents(
+            can={name: one.driver.capabilities for name, one in agents.items()}, own=agent
+        ),
     )
     lack = "never asks before it uses a tool: remove 'allow', or give the step another agent"
     assert [one.message for one in result.findings] == [f"agent '{agent}' {lack}"]

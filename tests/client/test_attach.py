@@ -57,6 +57,7 @@ def test_of_a_long_detail_the_end_is_shown_and_that_it_is_the_end(daemon: FakeDa
 @pytest.mark.parametrize(
     ("told", "run", "again"),
     [
+        ({"agent_given": "scripted"}, {}, "run fix-it --cwd /pots --agent scripted"),
         ({"agent_override": "scripted"}, {}, "run fix-it --cwd /pots --agent scripted"),
         ({"on_question": "fail"}, {}, "run fix-it --cwd /pots --on-question fail"),
         (

@@ -22,6 +22,8 @@ from tests.client.fake_daemon import (
 from tests.client.stories import QUESTION, RECIPE, ended_run
 from tests.long import sampled
 
+REVIEWERS = [f"reviewer={one}" for one in ("native", "claude", "codex", "scripted")]
+
 
 @pytest.fixture
 def full(daemon: FakeDaemon) -> FakeDaemon:
@@ -30,7 +32,15 @@ def full(daemon: FakeDaemon) -> FakeDaemon:
         "questions.list": [QUESTION],
         "recipes.list": [RECIPE],
         "sessions.list": {"sessions": [row(), row("6one0000", gone=True)], "total": 2},
-        "recipes.get": {"steps": {"fix": {}, "commit": {}}},
+        "recipes.get": {
+            "steps": {"fix": {}, "commit": {}},
+            "params": {
+                "task": {"type": "string"},
+                "reviewer": {"type": "agent", "choices": []},
+                "deep": {"type": "boolean", "choices": []},
+                "how": {"type": "choice", "choices": ["fast", "slow"]},
+            },
+        },
         "gateway.devices": [{"device": "phone", "last_seen": None}, {"device": "Ada's"}],
     }
     return daemon
@@ -75,6 +85,14 @@ def offered(daemon: FakeDaemon, *words: str) -> list[str]:
         (["run", "-p", "a=b", "-"], ["-p", "--param", "--worktree", "--detach", "--agent",
                                      "--model", "--script", "--session", "--cwd", "--on-question",
                                      "--anyway", "--json"]),
+        (["run", "fix-it", "-p", ""], ["task=", *REVIEWERS, "deep=true", "deep=false",
+                                       "how=fast", "how=slow"]),
+        (["run", "fix-it", "--agent", "c"], ["claude", "codex"]),
+        (["run", "fix-it", "--cwd", "/", "--param", "reviewer=c"], REVIEWERS[1:3]),
+        (["run", "fix-it", "-p", "reviewer", "="], ["native", "claude", "codex", "scripted"]),
+        (["run", "fix-it", "-p", "reviewer", "=", "co"], ["codex"]),
+        (["chat", "--recipe", "fix-it", "-p", "how=s"], ["how=slow"]),
+        (["run", "-p", ""], []),
         (["prompt", "hi", "--script", ""], [":files"]),
         (["chat", "--s"], ["--script", "--session"]),
         (["recipe", "outcome", "fix-it", ""], ["fix", "commit"]),

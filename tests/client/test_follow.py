@@ -187,6 +187,24 @@ def test_a_queued_start_says_so(daemon: FakeDaemon) -> None:
     assert err == "podium: queued until another agent is done.\n"
 
 
+def test_a_doubt_about_the_start_and_each_step_that_another_agent_takes_are_told(
+    daemon: FakeDaemon,
+) -> None:
+    doubt = "'claude' is implementer and judge: choose another with -p judge=AGENT"
+    reviewed = stories.turn_intended(3)
+    reviewed["data"]["agent"] = "codex"
+    own = [stories.entered(4, visit=2), stories.turn_intended(5, visit=2), stories.ended(6)]
+    begin = stories.started(doubts=[doubt], agent="claude")
+    stories.recipe_daemon(daemon, begin, stories.entered(2), reviewed, *own)
+
+    out, _ = finish(start(daemon, "run", "fix-it"))
+
+    lines = out.splitlines()
+    assert f"  ⚠ {doubt}" in lines[: lines.index("▸ fix  visit 1 · step 1 of 7")]
+    assert [line for line in lines if "taken by" in line] == ["  taken by codex"]
+    assert lines[lines.index("▸ fix  visit 1 · step 1 of 7") + 1] == "  taken by codex"
+
+
 def test_an_approval_of_a_plain_prompt_is_asked_at_the_terminal(daemon: FakeDaemon) -> None:
     def answered(params: stories.Json) -> stories.Json:
         daemon.publish(stories.turn_ended(3, "Made."), stories.ended(4))

@@ -216,12 +216,12 @@ def test_a_run_as_json_is_the_daemons_own_and_its_visits(busy: FakeDaemon) -> No
 
 
 def test_the_log_names_the_agent_that_was_asked_for_and_no_other(busy: FakeDaemon) -> None:
-    busy.events = [stories.started(agent="claude", agent_override="scripted")]
+    busy.events = [stories.started(agent="claude", agent_override="scripted", agent_given="kimi")]
 
     told = podium(busy, "runs", "log", RUN_ID).stdout
 
     assert " agent=scripted " in told
-    assert "claude" not in told and "override" not in told
+    assert "claude" not in told and "override" not in told and "kimi" not in told
 
 
 def test_the_log_is_one_line_an_event_over_all_pages(busy: FakeDaemon) -> None:

@@ -11,19 +11,27 @@ from pathlib import Path
 from typing import NamedTuple
 
 from podiumd.core.analysis.check import CheckResult, check_text
-from podiumd.core.analysis.check_agents import Capabilities
+from podiumd.core.analysis.check_agents import Capabilities, KnownAgents
 from podiumd.core.recipe.load import load_recipe
 from podiumd.core.recipe.model import Recipe
 
 HERE = Path(__file__).parent
 SOUND = sorted((HERE / "sound_recipes").glob("*.toml"))
 FAULTY = sorted((HERE / "faulty_recipes").glob("*.toml"))
-WARNINGS = {"idle-limit", "no-success-exit", "unused-param", "ungated-irreversible"}
+WARNINGS = {
+    "agent-not-here",
+    "idle-limit",
+    "no-success-exit",
+    "same-agent",
+    "unused-param",
+    "ungated-irreversible",
+}
 
 _MARK = re.compile(r"# <- (?P<code>[a-z-]+): (?P<words>.*?)(?=\s*# <- |$)")
 
 
-#: ``claude`` can do all, ``plain`` nothing but answer, ``reader`` be kept from writing.
+#: ``claude`` can do all, ``plain`` nothing but answer, ``reader`` be kept from writing; ``away`` is
+#: not on this machine.
 AGENTS = {
     "claude": Capabilities(
         approvals=True,
@@ -38,7 +46,9 @@ AGENTS = {
     ),
     "plain": Capabilities(),
     "reader": Capabilities(resume=True, read_only_tools=True),
+    "away": Capabilities(usage="tokens", resume=True),
 }
+ABSENT = {"away": "`away` is no program on its PATH. Install it."}
 
 
 class Mark(NamedTuple):
@@ -83,8 +93,7 @@ def check_file(path: Path) -> CheckResult:
     return check_text(
         path.read_text(),
         file=path.name,
-        default_agent="claude",
         read_prompt=lambda name: (path.parent / name).read_text(),
-        capabilities=AGENTS,
+        agents=KnownAgents(can=AGENTS, own="claude", absent=ABSENT),
         load_called=load_called,
     )

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from podiumd.core.analysis.check import check_recipe, check_text
+from podiumd.core.analysis.check_agents import KnownAgents
 from podiumd.core.analysis.worst_case import WorstCase, worst_case
 from podiumd.core.findings import MOST_FINDINGS, Notes
 from podiumd.core.recipe.expand import MOST_CALLED_STEPS
@@ -75,8 +76,7 @@ def test_the_sample_of_the_format_is_sound() -> None:
         test_recipe_load.SAMPLE,
         file="sample.toml",
         read_prompt=lambda _name: "Review it.",
-        capabilities=AGENTS,
-        default_agent="claude",
+        agents=KnownAgents(can=AGENTS, own="claude"),
         load_called=load_called,
     )
     assert (result.ok, result.findings) == (True, ())
@@ -118,9 +118,9 @@ def test_what_the_steps_of_a_called_recipe_demand_is_told_of_the_call() -> None:
     notes = Notes("r.toml", TomlLines(""))
     only_plain = {"plain": AGENTS["plain"]}
     findings = check_recipe(
-        recipe, notes, capabilities=only_plain, default_agent="claude", load_called=load_called
+        recipe, notes, agents=KnownAgents(can=only_plain, own="claude"), load_called=load_called
     ).findings
-    assert [(f.code, f.step) for f in findings] == [("agent-capability", "work")]
+    assert [(f.code, f.step) for f in findings] == [("agent-not-here", "work")]
     assert "there is no agent 'claude'" in findings[0].message
 
 

@@ -15,6 +15,7 @@ from podiumd.core.recipe.expand import (
 )
 from podiumd.core.recipe.model import Edge, Limits, Param, Recipe, Step
 from podiumd.core.run import facts as f
+from podiumd.core.structs import replace
 from tests.core.builders import (
     Play,
     a_check,
@@ -139,6 +140,26 @@ def test_parameters_are_values_or_the_callers_own_variables() -> None:
     assert recipe.steps["check.a"].prompt == "about {{issue}} 3 true {{ctx.goal}}"
     assert recipe.steps["check.b"].run == ("echo", "about {{issue}}")
     assert recipe.context == {"goal": "", "other": ""}
+
+
+def test_agents_are_handed_on_and_what_is_needed_of_them_with_them() -> None:
+    steps = {
+        "review": a_step(agent="{{reviewer}}", needs=("steer",), on={"complete": to("sum-up")}),
+        "sum-up": a_step(agent="{{own}}", on={"complete": to("check")}),
+        "check": a_command(on={"passed": leave("reviewed", "completed")}),
+    }
+    called = replace(
+        a_recipe(steps, id="reviewing"),
+        params={"reviewer": Param(type="agent"), "own": Param(type="agent", default="")},
+        needs=("cost", "steer"),
+    )
+    call = a_call("reviewing", {"reviewed": to("commit")}, params={"reviewer": "{{critic}}"})
+    inside = calling(call, reviewing=called).steps
+    assert {name: (step.agent, step.needs) for name, step in inside.items() if "." in name} == {
+        "check.review": ("{{critic}}", ("steer", "cost")),
+        "check.sum-up": (None, ("cost", "steer")),
+        "check.check": (None, ()),
+    }
 
 
 def test_the_texts_of_questions_and_conversations_are_filled_too() -> None:

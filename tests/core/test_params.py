@@ -41,6 +41,7 @@ def _param(type_: ParamType) -> Param:
         ("boolean", "false", False),
         ("choice", "low", "low"),
         ("path", "a/b c", "a/b c"),
+        ("agent", "codex", "codex"),
     ],
 )
 def test_a_value_is_taken_in_its_type(type_: ParamType, given: Any, bound: Any) -> None:
@@ -65,6 +66,7 @@ def test_a_value_is_taken_in_its_type(type_: ParamType, given: Any, bound: Any) 
         ("choice", ["low"], "low, high"),
         ("path", " ", "a path"),
         ("path", None, "a path"),
+        ("agent", 7, "the name of an agent"),
     ],
 )
 def test_a_wrong_value_is_refused_with_what_was_wanted(

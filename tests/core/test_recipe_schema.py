@@ -26,6 +26,8 @@ SHOWN = {
 }
 #: Of these codes, what only a look at other tables and files shows.
 NOT_SHOWN = {
+    "bad-value-agent",
+    "bad-value-agent-of-call",
     "bad-value-auto-of-the-last-phase",
     "bad-value-built-in-hook",
     "bad-value-call-that-restarts",
@@ -117,6 +119,12 @@ VALUES: list[tuple[str, str, bool]] = [
     ("step", "outcomes = []", False),
     ("step", 'allow = ["Bash"]', True),
     ("step", f'outcomes = ["{"c" * 65}"]', False),
+    ("step", 'needs = ["steer", "cost"]', True),
+    ("step", 'needs = ["money"]', False),
+    ("step", "needs = []", False),
+    ("step", 'needs = ["cost", "cost"]', False),
+    ("param", 'type = "agent"\ndefault = ""', True),
+    ("param", 'type = "agent"\nchoices = ["codex"]', False),
     ("param", 'type = "choice"', False),
     ("param", 'type = "choice"\nchoices = ["a"]\ndefault = "a"', True),
     ("param", 'type = "string"\nchoices = ["a"]', False),

@@ -45,6 +45,26 @@ async def said(scripted: ScriptedDriver, bench: Rig, prompt: str, *, goes_on: bo
 
 
 @pytest.mark.parametrize("restarted", [True, False])
+async def test_two_agents_of_one_run_play_each_its_own_script(bench: Rig, restarted: bool) -> None:
+    def agents() -> list[ScriptedDriver]:
+        scripts = (
+            parse_script({"turns": [{"text": f"{name} {turn}"} for turn in (1, 2)]}, name)
+            for name in ("author", "critic")
+        )
+        return [
+            ScriptedDriver(script, "", name) for script, name in zip(scripts, "ac", strict=True)
+        ]
+
+    author, critic = agents()
+    assert await said(author, bench, "Work.") == "author 1"
+    assert await said(critic, bench, "Review.") == "critic 1"
+    if restarted:
+        author, critic = agents()
+    assert await said(author, bench, "Go on.") == "author 2"
+    assert await said(critic, bench, "Review.") == "critic 2"
+
+
+@pytest.mark.parametrize("restarted", [True, False])
 async def test_what_was_cut_off_is_played_again_whatever_its_prompt_is_then(
     bench: Rig, restarted: bool
 ) -> None:

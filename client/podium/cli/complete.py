@@ -42,6 +42,7 @@ _podium() {
                 continue ;;
         esac
         line=${line%%$'\t'*}
+        [[ $line != *= ]] || compopt -o nospace 2>/dev/null
         case "$quote" in
             "'") line=${line//$quote/$quote\\$quote$quote} ;;
             '"') line=$(printf '%s' "$line" | sed 's/[\\"$`]/\\&/g') ;;
@@ -101,9 +102,15 @@ def completion(shell: str) -> int:
 def candidates(words: list[str]) -> int:
     """Print what may stand in the last word's place, ``VALUE<tab>MEANING`` a line; never fails."""
     *before, current = words or [""]
+    typed = ""
+    if "=" in (current, *before[-1:]):  # bash takes NAME=VALUE apart, and wants the value alone
+        at = len(before) if current == "=" else len(before) - 1
+        typed, before = f"{words[at - 1]}=", before[: at - 1]
+        current = typed + ("" if current == "=" else current)
     for value, meaning in complete(before, current):
         if value.startswith(current) or value in (FILES, DIRECTORIES):
-            text.emit(f"{text.fold(value)}\t{text.fold(meaning, 60)}".rstrip("\t") + "\n")
+            shown = text.fold(value.removeprefix(typed))
+            text.emit(f"{shown}\t{text.fold(meaning, 60)}".rstrip("\t") + "\n")
     return OK
 
 
@@ -127,23 +134,29 @@ def complete(before: list[str], current: str) -> Iterable[Candidate]:
 def _arguments(command: Command, before: list[str], current: str) -> Iterable[Candidate]:
     options = {name: one for one in command.arguments if one.is_option for name in one.names}
     if before and (last := options.get(before[-1])) and not last.flag:
-        return _values(last, [])
+        return _values(last, _placed(before[:-1], options))
     if current.startswith("-"):
         used = {options[word].dest for word in before if word in options}
         return [
             (name, one.help) for name, one in options.items() if one.repeat or one.dest not in used
         ]
-    placed = []
-    after_option = False
-    for word in before:
-        if not after_option and word not in options:
-            placed.append(word)
-        option = options.get(word)
-        after_option = not after_option and option is not None and not option.flag
+    placed = _placed(before, options)
     positionals = [one for one in command.arguments if not one.is_option]
     if positionals and positionals[-1].repeat:
         positionals += positionals[-1:] * len(placed)
     return _values(positionals[len(placed)], placed) if len(placed) < len(positionals) else []
+
+
+def _placed(before: list[str], options: dict[str, Argument]) -> list[str]:
+    """List the words that are neither options nor their values; a recipe may be one's too."""
+    placed: list[str] = []
+    last: Argument | None = None
+    for word in before:
+        valued = last is not None and not last.flag
+        if (not valued and word not in options) or (valued and last and last.dest == "recipe"):
+            placed.append(word)
+        last = None if valued else options.get(word)
+    return placed
 
 
 def _values(argument: Argument, placed: list[str]) -> list[Candidate]:
@@ -199,6 +212,26 @@ def _recipes(placed: list[str]) -> list[Candidate]:
     return [(str(one["id"]), str(one.get("label") or "")) for one in listed]
 
 
+def _params(placed: list[str]) -> list[Candidate]:
+    """List the parameters of a recipe, each with its values where they are known."""
+    if not placed:
+        return []
+    recipe = call("recipes.get", {"id": placed[0], "working_directory": os.getcwd()})
+    return [
+        (f"{name}={value}", meaning)
+        for name, param in (recipe.get("params") or {}).items()
+        for value, meaning in _values_of(param)
+    ]
+
+
+def _values_of(param: dict[str, Any]) -> list[Candidate]:
+    """List the values of a parameter; an empty one where there are too many to know."""
+    if param.get("type") == "agent":
+        return _agents([])
+    known = ("true", "false") if param.get("type") == "boolean" else param.get("choices") or ("",)
+    return [(str(value), str(param.get("description") or "")) for value in known]
+
+
 def _steps(placed: list[str]) -> list[Candidate]:
     recipe = call("recipes.get", {"id": placed[0], "working_directory": os.getcwd()})
     return [(str(name), "") for name in recipe.get("steps") or {}]
@@ -233,6 +266,7 @@ SOURCES: dict[str, Callable[[list[str]], list[Candidate]]] = {
     "questions": _questions,
     "answers": _answers,
     "recipes": _recipes,
+    "params": _params,
     "steps": _steps,
     "commands": _commands,
     "devices": _devices,

@@ -91,8 +91,8 @@ class LogView(follow.JsonView):
         kind, data = event.get("type"), event["data"]
         told = dict(data)
         if kind == "run.started":
-            given = told.pop("agent_override", None)
-            told["agent"] = given or told.get("agent")
+            overrides, _ = told.pop("agent_override", None), told.pop("agent_given", None)
+            told["agent"] = overrides or told.get("agent")
         elif kind == "run.ended":
             told = self._end(data)
         elif kind == "edge.taken":

@@ -173,6 +173,8 @@ class Narrator:
         if title:
             self._note(first_line(data))
         self._note(first_note(data, watched=self._style.terminal))
+        for doubt in data.get("doubts") or []:
+            self._note(f"⚠ {doubt}", "yellow")
         if self._queued:
             self._note("queued until another agent is done")
 
@@ -191,12 +193,20 @@ class Narrator:
     def _limits(self) -> protocol.Limits | None:
         return self._start.get("limits") if self._start else None
 
+    @property
+    def _agent(self) -> str | None:
+        """Return the run's own agent; steps that others take are marked."""
+        start = self._start
+        return (start.get("agent_override") or start.get("agent")) if start else None
+
     def _reply(self, attempt: object) -> str:
         limits = self._limits
         return f"reply {attempt}" + (f" of {limits['max_retries'] + 1}" if limits else "")
 
     def _turn_intended(self, data: protocol.TurnIntendedData) -> None:
         purpose = str(data.get("purpose"))
+        if self._agent not in (None, agent := data.get("agent")):
+            self._note(f"taken by {agent}")
         if purpose in PURPOSES:
             reply = f" ({self._reply(data.get('attempt'))})" if purpose == "retry" else ""
             self._note(f"{PURPOSES[purpose]}{reply}")

@@ -78,7 +78,7 @@ def again_command(started: protocol.RunStartedData, run: protocol.Run) -> str:
     """Build the command that does the same again from ``run.started`` and the run; may be empty."""
     worktree = started.get("worktree")
     place = worktree["repository"] if worktree else str(run.get("working_directory"))
-    agent = started.get("agent_override")
+    agent = started.get("agent_given") or started.get("agent_override")
     options = [
         "--cwd",
         place,

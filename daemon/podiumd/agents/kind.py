@@ -15,6 +15,7 @@ from typing import Any, Final
 import msgspec
 
 from podiumd.agents.settings import Section
+from podiumd.core.analysis.check_agents import Capabilities
 
 TURN_SECONDS: Final[float] = 3600
 IDLE_SECONDS: Final[float] = 600
@@ -102,6 +103,7 @@ class Kind(msgspec.Struct, frozen=True, kw_only=True):
     they would move its places. ``mode_setting`` is the setting of the mode that turns have, and
     ``modes`` are its words if the client may know them. ``one_shot``: it can be asked for a
     session's title. ``plays_scripts``: a run may bring the turns that it plays.
+    ``shipped`` is what agents of the kind can do that are known by name without any table.
     """
 
     name: str
@@ -122,6 +124,7 @@ class Kind(msgspec.Struct, frozen=True, kw_only=True):
     modes: tuple[str, ...] = ()
     one_shot: OneShot | None = None
     plays_scripts: bool = False
+    shipped: Callable[[], Mapping[str, Capabilities]] = dict
 
     def settings_of(self, name: str) -> Section:
         """Return the settings of an agent of this name whose table says nothing."""

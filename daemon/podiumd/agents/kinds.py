@@ -10,6 +10,7 @@ from podiumd.agents.codex.kind import CODEX
 from podiumd.agents.kind import ConfiguredAgent, Kind
 from podiumd.agents.native.kind import NATIVE
 from podiumd.agents.scripted.kind import SCRIPTED
+from podiumd.core.analysis.check_agents import Capabilities
 
 KINDS: Final[dict[str, Kind]] = {kind.name: kind for kind in (CLAUDE, CODEX, ACP, NATIVE, SCRIPTED)}
 """By name, in the order in which settings are shown."""
@@ -19,6 +20,11 @@ DEFAULT_AGENT: Final = CLAUDE.name
 
 CHAT_AGENT: Final = NATIVE.name
 """The agent of a new chat that names none."""
+
+
+def shipped_capabilities() -> dict[str, Capabilities]:
+    """Return what the agents can do that are known by name, configured or not."""
+    return {name: can for kind in KINDS.values() for name, can in kind.shipped().items()}
 
 
 def standing_agents() -> dict[str, ConfiguredAgent]:

@@ -14,7 +14,7 @@ from typing import Any, Literal, Protocol, Self
 
 import msgspec
 
-from podiumd.core.analysis.check_agents import Capabilities
+from podiumd.core.analysis.check_agents import Capabilities, Described
 from podiumd.core.prompts.tools import ToolSpec
 from podiumd.core.reply.report import TurnReport
 from podiumd.core.run.native_loop_commands import LoopCommand
@@ -207,6 +207,12 @@ class SessionNamed(msgspec.Struct, frozen=True, tag=True):
     agent_session_id: str
 
 
+class AgentDescribed(msgspec.Struct, frozen=True, tag=True):
+    """The agent has said of itself what it can do: at the beginning of a turn, once."""
+
+    about: Described
+
+
 class Output(msgspec.Struct, frozen=True, tag=True):
     """The words or activity of the agent, for people watching; transient.
 
@@ -281,6 +287,7 @@ class HookRaised(msgspec.Struct, frozen=True, tag=True):
 TurnEvent = (
     Started
     | SessionNamed
+    | AgentDescribed
     | Output
     | ApprovalRequested
     | ApprovalWithdrawn

@@ -11,7 +11,15 @@ from podiumd.agents.acp import leave
 from podiumd.agents.acp.dialect import AcpDialect
 from podiumd.agents.acp.kind import known_agents
 from podiumd.agents.acp.script import Script
-from podiumd.drivers.base import ApprovalRequested, Decision, Output, SessionNamed, TurnEvent
+from podiumd.core.analysis.check_agents import Described
+from podiumd.drivers.base import (
+    AgentDescribed,
+    ApprovalRequested,
+    Decision,
+    Output,
+    SessionNamed,
+    TurnEvent,
+)
 from podiumd.drivers.dialect import Ending
 from podiumd.formats.acp.wire import PermissionOption, ToolCall
 
@@ -108,6 +116,44 @@ def test_the_prompt_waits_until_the_agent_says_that_it_is_in_the_mode() -> None:
     assert "session/prompt" not in talk.methods
     talk.update("current_mode_update", currentModeId="default")
     assert talk.methods[-1] == "session/prompt"
+
+
+@pytest.mark.parametrize(
+    ("can", "lacks"),
+    [
+        ({}, ("fork", "resume")),
+        ({"loadSession": True}, ("fork",)),
+        ({"sessionCapabilities": {"fork": {}, "resume": {}}}, ()),
+    ],
+)
+def test_what_it_says_of_itself_is_told_once_when_its_session_is_open(
+    can: dict[str, Any], lacks: tuple[str, ...]
+) -> None:
+    talk = Talk(**ASKS)
+    talk.greet(**can)
+    assert talk.events == []
+    talk.answer("open", {"sessionId": "s", **modes()})
+    [told] = talk.events
+    assert isinstance(told, AgentDescribed)
+    about = told.about
+    assert (about.version, about.lacks, about.modes) == ("9", lacks, ("default", "plan", "auto"))
+    talk.answer("mode", {})
+    assert len([one for one in talk.events if isinstance(one, AgentDescribed)]) == 1
+
+
+def test_what_it_lacks_is_told_where_that_refuses_the_turn_and_no_more_of_it_than_is_of_use() -> (
+    None
+):
+    talk = Talk(how="fork", session="s")
+    about = {"protocolVersion": 1, "agentInfo": {"name": "f", "version": "9" * 1000}}
+    talk.answer("initialize", about)
+    assert talk.events == [AgentDescribed(Described("9" * 80, ("fork", "resume")))]
+    assert "does not copy sessions" in talk.dialect.hopeless
+    many = Talk(**ASKS)
+    there = [{"id": f"mode-{number}"} for number in range(1000)]
+    many.open(modes={"currentModeId": "default", "availableModes": there})
+    [told] = many.events
+    assert isinstance(told, AgentDescribed) and len(told.about.modes) == 50
 
 
 def test_a_mode_that_nothing_confirms_is_not_worked_in() -> None:

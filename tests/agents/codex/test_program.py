@@ -13,7 +13,7 @@ from podiumd.agents.acp.kind import AcpSettings
 from podiumd.agents.codex.driver import CodexDriver
 from podiumd.agents.codex.files import find_rollout, look_up, size_of
 from podiumd.agents.codex.version import TRIED, Versions, untried
-from podiumd.core.analysis.check_agents import check_agents
+from podiumd.core.analysis.check_agents import KnownAgents, check_agents
 from podiumd.core.findings import Notes
 from podiumd.core.toml_lines import TomlLines
 from podiumd.doctor import agents
@@ -124,7 +124,7 @@ async def test_a_recipe_with_a_list_of_tools_is_refused_for_who_knows_no_lists(t
         acp = AcpDriver(watch, agent="kimi", settings=lambda: settings)
         for driver in (CodexDriver(watch), acp):
             notes = Notes("it.toml", TomlLines(""))
-            check_agents(recipe, notes, {"it": driver.capabilities}, "it")
+            check_agents(recipe, notes, KnownAgents(can={"it": driver.capabilities}, own="it"))
             (found,) = notes.findings
             assert found.code == "agent-capability"
             assert found.message.startswith("agent 'it' cannot be limited to some of its tools")

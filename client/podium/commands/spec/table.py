@@ -10,9 +10,9 @@ class Argument(NamedTuple):
 
     ``handler`` parameter is ``dest``; ``values`` names the source of completions: ``runs``,
     ``sessions``, ``gone`` (sessions), ``questions``, ``answers``, ``recipes``, ``steps``,
-    ``agents``, ``commands``, ``devices``, ``directories`` or ``files``. ``otherwise`` states what
-    to do where the value given is none of the ``choices``, or empty. ``means`` is the daemon's name
-    for it, where that is not ``dest``.
+    ``agents``, ``params``, ``commands``, ``devices``, ``directories`` or ``files``. ``otherwise``
+    states what to do where the value given is none of the ``choices``, or empty. ``means`` is the
+    daemon's name for it, where that is not ``dest``.
     """
 
     names: tuple[str, ...]
@@ -93,6 +93,7 @@ PARAMS = Argument(
     "a parameter of the recipe; may be repeated",
     "params",
     "NAME=VALUE",
+    values="params",
     repeat=True,
 )
 DETACH = option("--detach", "start it, print the run's id and do not follow")

@@ -42,7 +42,7 @@ RUNS = (
             PARAMS,
             option("--worktree", "work in a git worktree of its own"),
             DETACH,
-            option("--agent", "the agent for every step", "AGENT", values="agents"),
+            option("--agent", "the agent of every step that names none", "AGENT", values="agents"),
             option("--model", "the model of the run's agent, before a step's own", "MODEL"),
             SCRIPT,
             SESSION,

@@ -20,6 +20,7 @@ from podiumd.agents.acp.script import Script
 from podiumd.agents.acp.telling import ENDED, Telling
 from podiumd.core.reply.report import TurnReport
 from podiumd.drivers.base import (
+    AgentDescribed,
     ApprovalRequested,
     ApprovalWithdrawn,
     Decision,
@@ -110,7 +111,7 @@ class AcpDialect:
                 events = self._request(message)
             case Notice():
                 events = self._notice(message)
-        return [*self._begun(), *events]
+        return [*self._described(), *self._begun(), *events]
 
     def _answer(self, answer: Answer) -> list[TurnEvent]:
         name = self._steps.feed(answer)
@@ -146,6 +147,11 @@ class AcpDialect:
             self._steps.plan(calls.DELETE, calls.delete_session(self.opened))
         else:
             self.ends.opened()
+
+    def _described(self) -> list[TurnEvent]:
+        """Report, once, what the agent says of itself."""
+        about, self._handshake.described = self._handshake.described, None
+        return [] if about is None else [AgentDescribed(about)]
 
     def _begun(self) -> list[TurnEvent]:
         """Tell, once, that the agent has the prompt, or a session without one."""

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from podiumd import __version__
 from podiumd.agents.acp.dialect import AcpDialect
-from podiumd.agents.acp.kind import ACP, AcpSettings
+from podiumd.agents.acp.kind import ACP, AcpSettings, capabilities
 from podiumd.agents.acp.script import check as check_request
 from podiumd.agents.acp.script import make_script, store, stored
 from podiumd.agents.acp.settle import settle
@@ -64,22 +64,8 @@ class AcpDriver(SpooledDriver[AcpDialect]):
 
     @property
     def capabilities(self) -> Capabilities:
-        """Return what the agent can do, by its table: nothing is concluded from its protocol."""
-        settings = self._settings()
-        return Capabilities(
-            approvals=bool(settings.ask_mode),
-            interrupt=True,
-            resume=settings.resume != "no",
-            fork=settings.fork,
-            read_only_tools=bool(settings.read_only_mode),
-            survives_daemon=True,
-            compacts=True,
-            names_sessions=True,
-            permission_modes=settings.modes,
-            exactly_once="mark",
-            own_tools="mcp" if settings.mcp else "none",
-            usage=settings.usage,
-        )
+        """Return what the agent can do."""
+        return capabilities(self._settings())
 
     async def available(
         self, command: tuple[str, ...], environment: Mapping[str, str]

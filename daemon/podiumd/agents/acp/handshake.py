@@ -7,13 +7,20 @@ it, or does not do as it is told, the turn is refused and nothing was prompted.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Final
+from typing import Any, Final, Literal
+
+from msgspec.structs import replace
 
 from podiumd.agents.acp.script import Script
+from podiumd.core.analysis.check_agents import Described
 from podiumd.drivers.steps import MARK_METHOD, Steps
 from podiumd.formats.acp import calls, wire
 from podiumd.formats.jsonrpc_lines import Answer, Failure
 from podiumd.formats.said import read
+
+_LONGEST: Final = 80
+_MOST_MODES: Final = 50
+"""Bounds of what is kept of an agent's own words for itself."""
 
 MODE_FENCE: Final = "f:mode"
 
@@ -32,6 +39,9 @@ class Handshake:
         self._mode_answered = self._mode_fenced = False
         self.session = ""
         self.opened = self.ready = self.deletes = False
+        self.described: Described | None = None
+        """What the agent says of itself, once all of that is known."""
+        self._about = Described()
         self.stopped = False
         """Nothing more is to be begun."""
         steps.begin(calls.INITIALIZE)
@@ -84,6 +94,7 @@ class Handshake:
             spoken = f"version {about.protocol_version} of its protocol"
             self._refuse(f"{script.agent} speaks {spoken}, and Podium version {wire.VERSION}")
             return
+        self._about = _about(about)
         if self._how == "resume" and "resume" not in can.session_capabilities:
             self._how = "load"
         possible = {
@@ -95,6 +106,7 @@ class Handshake:
         if not possible[self._how]:
             said = "copy sessions" if self._how == "fork" else "go on with sessions"
             version = "" if about.agent_info is None else f" {about.agent_info.version}"
+            self.described = self._about
             self._refuse(f"{script.agent}{version} does not {said}")
         elif self._how == "new":
             self._plan(calls.OPEN, calls.new_session(script.cwd, script.servers))
@@ -111,6 +123,7 @@ class Handshake:
             return
         self.opened = True
         self._note(about)
+        self.described = replace(self._about, modes=self._known_modes)
         if script.mode:
             self._set_mode()
         else:
@@ -189,11 +202,29 @@ class Handshake:
                 current_mode_id=mode, available_modes=self._modes.available_modes
             )
 
+    @property
+    def _known_modes(self) -> tuple[str, ...]:
+        option = self._option("mode", "")
+        told = (
+            [mode.id for mode in self._modes.available_modes] if option is None else option.values
+        )
+        return tuple(mode[:_LONGEST] for mode in told[:_MOST_MODES])
+
     def _option(self, category: str, name: str) -> wire.ConfigOption | None:
         fitting = (
             one for one in self._options if (one.id == name if name else one.category == category)
         )
         return next(fitting, None)
+
+
+def _about(about: wire.InitializeResponse) -> Described:
+    """Return what a greeting says of what the agent can do."""
+    can, info = about.agent_capabilities, about.agent_info
+    goes_on = can.load_session or "resume" in can.session_capabilities
+    lacks: list[Literal["fork", "resume"]] = []
+    lacks += [] if "fork" in can.session_capabilities else ["fork"]
+    lacks += [] if goes_on else ["resume"]
+    return Described(version="" if info is None else info.version[:_LONGEST], lacks=tuple(lacks))
 
 
 def _unknown(agent: str, what: str, wanted: str, known: Sequence[str]) -> str:

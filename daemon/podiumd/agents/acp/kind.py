@@ -16,6 +16,7 @@ from msgspec import Meta
 
 from podiumd.agents.kind import IDLE_SECONDS, TURN_SECONDS, Kind, Plan
 from podiumd.agents.settings import OptionalModel, Seconds, Section, Text, VariableName, Word
+from podiumd.core.analysis.check_agents import Capabilities
 
 OptionalWord = Annotated[
     str, Meta(pattern=r"\A[^\0\n\r]*\Z", description="a string of one line, which may be empty")
@@ -79,6 +80,28 @@ def _defaults(name: str) -> AcpSettings:
     return known_agents().get(name, AcpSettings())
 
 
+def capabilities(settings: AcpSettings) -> Capabilities:
+    """Return what an agent can do, by its table: nothing is concluded from its protocol."""
+    return Capabilities(
+        approvals=bool(settings.ask_mode),
+        interrupt=True,
+        resume=settings.resume != "no",
+        fork=settings.fork,
+        read_only_tools=bool(settings.read_only_mode),
+        survives_daemon=True,
+        compacts=True,
+        names_sessions=True,
+        permission_modes=settings.modes,
+        exactly_once="mark",
+        own_tools="mcp" if settings.mcp else "none",
+        usage=settings.usage,
+    )
+
+
+def _shipped() -> dict[str, Capabilities]:
+    return {name: capabilities(settings) for name, settings in known_agents().items()}
+
+
 def _plan(settings: AcpSettings) -> Plan:
     return Plan(
         command=settings.command,
@@ -103,4 +126,5 @@ ACP: Final = Kind(
         "takes 'podium down && podium up'."
     ),
     placing=("env", "pass_env"),
+    shipped=_shipped,
 )

@@ -37,7 +37,8 @@ def make(host: Host) -> ScriptedDriver:
     """Make the driver of one scripted agent. Raises ``SettingFault`` where its file cannot be
     used."""
     script = check(host.settings(), host.environ)
-    return ScriptedDriver(script or demo_script(), of_home(host.settings().script, host.environ))
+    file = of_home(host.settings().script, host.environ)
+    return ScriptedDriver(script or demo_script(), file, host.agent)
 
 
 def check(settings: ScriptedSettings, environ: Mapping[str, str]) -> Script | None:
@@ -50,7 +51,8 @@ def check(settings: ScriptedSettings, environ: Mapping[str, str]) -> Script | No
 
 
 class ScriptedDriver:
-    """Plays ``script`` (the default of every turn that brings none of its own), of ``file``."""
+    """Plays ``script`` (the default of every turn that brings none of its own), of ``file``, as the
+    agent of that name."""
 
     name = SCRIPTED.name
     capabilities = Capabilities(
@@ -70,10 +72,11 @@ class ScriptedDriver:
         usage="cost",
     )
 
-    def __init__(self, script: Script, file: str = "") -> None:
+    def __init__(self, script: Script, file: str = "", agent: str = SCRIPTED.name) -> None:
         self._script = script
         self._file = file or "demo.toml"
-        self._plays = Plays()
+        self._agent = agent
+        self._plays = Plays(agent)
 
     @asynccontextmanager
     async def turn(self, request: TurnRequest) -> AsyncIterator[ScriptedTurnRun]:
@@ -94,7 +97,7 @@ class ScriptedDriver:
             index = script.resume(request.prompt, plays.used, plays.cut)
             ran = plays.ran if index == plays.cut else 0
         chosen = None if index is None else script.turns[index]
-        run = ScriptedTurnRun(request, chosen, file, Journal(directory), ran)
+        run = ScriptedTurnRun(request, chosen, file, Journal(directory, self._agent), ran)
         await run.journal.started(request.run_id, index, ran)
         plays.begun(index)
         try:

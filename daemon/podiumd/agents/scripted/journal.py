@@ -1,7 +1,8 @@
 """The notes of a scripted turn while it plays, one JSON line at a time.
 
-The lines are ``started`` (run and the turn's place in the script), ``acting`` before each file or
-command, ``calling`` before each call of one of Podium's own tools, ``finished`` with the report.
+The lines are ``started`` (run, agent and the turn's place in its script), ``acting`` before each
+file or command, ``calling`` before each call of one of Podium's own tools, ``finished`` with the
+report.
 """
 
 from __future__ import annotations
@@ -26,7 +27,8 @@ class Entry(msgspec.Struct, frozen=True, omit_defaults=True):
     """A line of the journal.
 
     ``ran``: so many of the turn's commands are not to be run again. They are those that an earlier
-    daemon began, and of ``acting`` also the one that begins here.
+    daemon began, and of ``acting`` also the one that begins here. A journal of an earlier release
+    names no ``agent``.
     """
 
     event: str
@@ -35,6 +37,7 @@ class Entry(msgspec.Struct, frozen=True, omit_defaults=True):
     ran: int = 0
     action: str = ""
     report: TurnReport | None = None
+    agent: str = ""
 
 
 class Played(msgspec.Struct, frozen=True):
@@ -56,13 +59,14 @@ class Journal:
     begun that could not begin anew.
     """
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path, agent: str) -> None:
         self._path = directory / NAME
+        self._agent = agent
 
     async def started(self, run_id: str, index: int | None, ran: int = 0) -> None:
         """Note that the turn at ``index`` of the script begins (``None``: none was left)."""
         await trio.lowlevel.checkpoint()
-        entry = Entry("started", run_id=run_id, index=index, ran=ran)
+        entry = Entry("started", run_id=run_id, index=index, ran=ran, agent=self._agent)
         self._write(msgspec.json.encode(entry) + b"\n", durably=False)
 
     async def acting(self, action: str, ran: int = 0) -> None:
@@ -131,20 +135,21 @@ class RunPlays:
 
 
 class Plays:
-    """Progress of each run in its script.
+    """Progress of each run in the script of one agent.
 
     Counted once from the journals, so that it is right also after a restart, and then as turns
     begin: a turn costs the same whether it is the first of its run or the thousandth.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, agent: str) -> None:
+        self._agent = agent
         self._runs: dict[str, RunPlays] = {}
 
     def of(self, parent: Path, run_id: str) -> RunPlays:
         """Return the plays of a run; ``parent`` holds the directories of all turns."""
         plays = self._runs.pop(run_id, None)
         if plays is None:
-            plays = _turns_played(parent, run_id)
+            plays = _turns_played(parent, run_id, self._agent)
         self._keep(run_id, plays)
         return plays
 
@@ -159,12 +164,13 @@ class Plays:
             del self._runs[next(iter(self._runs))]
 
 
-def _turns_played(parent: Path, run_id: str) -> RunPlays:
-    """Count a run's turns in the journals; none of them is being played."""
+def _turns_played(parent: Path, run_id: str, agent: str) -> RunPlays:
+    """Count the turns of a run that an agent played, in the journals; none is being played."""
     plays, last = RunPlays(), (0, False)
     for path in parent.glob(f"*/{NAME}"):
         entries = list(_entries(path))
-        begun = [one for one in entries if one.event == "started" and one.run_id == run_id]
+        started = (one for one in entries if one.event == "started" and one.run_id == run_id)
+        begun = [one for one in started if one.agent in ("", agent)]
         if not begun:
             continue
         index, cut = begun[-1].index, ended_with_daemon(entries[-1].report)

@@ -6,12 +6,12 @@ can do, and the other recipes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import suppress
 
 import msgspec
 
-from podiumd.core.analysis.check_agents import Capabilities, check_agents
+from podiumd.core.analysis.check_agents import KnownAgents, check_agents, check_parts
 from podiumd.core.analysis.check_calls import check_calls
 from podiumd.core.analysis.check_graph import check_graph, check_irreversible, check_limits
 from podiumd.core.analysis.worst_case import WorstCase, worst_case
@@ -43,8 +43,7 @@ def check_text(
     *,
     file: str,
     read_prompt: Callable[[str], str],
-    capabilities: Mapping[str, Capabilities] | None = None,
-    default_agent: str = "",
+    agents: KnownAgents | None = None,
     load_called: LoadCalled | None = None,
 ) -> CheckResult:
     """Load and check the text of one recipe.
@@ -60,8 +59,7 @@ def check_text(
     return check_recipe(
         recipe,
         notes,
-        capabilities=capabilities,
-        default_agent=default_agent,
+        agents=agents,
         load_called=load_called,
     )
 
@@ -70,18 +68,16 @@ def check_recipe(
     recipe: Recipe,
     notes: Notes,
     *,
-    capabilities: Mapping[str, Capabilities] | None = None,
-    default_agent: str = "",
+    agents: KnownAgents | None = None,
     load_called: LoadCalled | None = None,
 ) -> CheckResult:
     """Check a recipe that has loaded: all that its whole graph shows.
 
-    ``notes`` knows its lines; findings are added there. ``capabilities`` says what each known
-    agent can do, ``default_agent`` which one takes the steps that name none; without the former
-    agents are not looked at. ``load_called`` finds called recipes by id; without it calls are
-    not looked at.
+    ``notes`` knows its lines; findings are added there. Without ``agents`` what steps demand of
+    them is not looked at. ``load_called`` finds called recipes by id; without it calls are not
+    looked at.
     """
-    whole = _look(recipe, notes, capabilities, default_agent, load_called)
+    whole = _look(recipe, notes, agents, load_called)
     return CheckResult(
         ok=all(finding.level != "error" for finding in notes.findings),
         findings=tuple(notes.sorted()),
@@ -94,8 +90,7 @@ def check_recipe(
 def _look(
     recipe: Recipe,
     notes: Notes,
-    capabilities: Mapping[str, Capabilities] | None,
-    default_agent: str,
+    agents: KnownAgents | None,
     load_called: LoadCalled | None,
 ) -> Recipe:
     """Note everything; returns the recipe with its calls replaced, or as it is if that fails."""
@@ -108,8 +103,9 @@ def _look(
         check_irreversible(recipe, RecipeGraph(recipe), notes)
         if all(step.kind != "call" for step in whole.steps.values()):
             check_limits(whole, graph, notes)
-        if capabilities is not None:
-            check_agents(whole, notes, capabilities, default_agent)
+        check_parts(recipe, notes)
+        if agents is not None:
+            check_agents(whole, notes, agents)
         _check_params(recipe, notes)
     return whole
 

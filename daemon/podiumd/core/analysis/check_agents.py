@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Literal
+from collections.abc import Callable, Iterator, Mapping
+from typing import Final, Literal, NamedTuple
 
 import msgspec
 
 from podiumd.core.findings import Notes, nearest
+from podiumd.core.recipe.format import NEEDS
 from podiumd.core.recipe.model import Recipe, Step
+from podiumd.core.recipe.parts import PROMPTING, agents_of, chosen_by, doubled
+from podiumd.core.structs import replace
+from podiumd.core.toml_lines import Path
 
 ExactlyOnce = Literal["agent", "facts", "mark", "weak"]
 """What makes sure that a prompt reaches the model once, whenever the daemon is killed.
@@ -61,30 +65,124 @@ class Capabilities(msgspec.Struct, frozen=True):
     usage: Usage = "none"
 
 
-def check_agents(
-    recipe: Recipe, notes: Notes, known: Mapping[str, Capabilities], default_agent: str
-) -> None:
-    """Note each step that demands what its agent cannot do.
+class Described(msgspec.Struct, frozen=True):
+    """Description of an agent by itself, when it was last greeted, in its ``version`` of then.
 
-    ``known`` are the agents by name; ``default_agent`` takes the steps that name none. A demand of
-    a step in a called recipe is reported at the step that calls.
+    ``lacks``: capabilities that it reported as missing, of those that may be missing: to go on with
+    sessions, and to copy them. ``modes`` are all that it has, if it told them.
     """
+
+    version: str = ""
+    lacks: tuple[Literal["fork", "resume"], ...] = ()
+    modes: tuple[str, ...] = ()
+
+    def applied(self, can: Capabilities) -> Capabilities:
+        """Return what is declared of the agent, without what it said that it cannot."""
+        return replace(
+            can,
+            resume=can.resume and "resume" not in self.lacks,
+            fork=can.fork and "fork" not in self.lacks,
+            permission_modes=self.modes or can.permission_modes,
+        )
+
+
+class KnownAgents(msgspec.Struct, frozen=True, kw_only=True):
+    """The agents against which a recipe is checked.
+
+    ``can`` is what is declared of each by its name, ``described`` what it said of itself. ``own``
+    takes the steps that name none. ``absent`` are those that cannot be used on this machine, each
+    with the reason and what to do.
+    """
+
+    can: Mapping[str, Capabilities]
+    own: str = ""
+    described: Mapping[str, Described] = {}
+    absent: Mapping[str, str] = {}
+
+
+def check_agents(recipe: Recipe, notes: Notes, agents: KnownAgents) -> None:
+    """Note each step that demands what its agent cannot do, and each agent that is not here.
+
+    A parameter stands for the agent that it names by default. A demand of a step in a called recipe
+    is reported at the step that calls.
+    """
+    defaults = {n: p.default for n, p in recipe.params.items() if p.default is not None}
+    chosen = agents_of(recipe, defaults, agents.own)
+    first: tuple[str, str] | None = None
     for full_name, step in recipe.steps.items():
-        if step.kind not in ("turn", "talk"):
+        if step.kind not in PROMPTING:
             continue
-        name = full_name.partition(".")[0]
-        agent = step.agent or default_agent
-        if agent not in known:
-            message = f"there is no agent '{agent[:80]}'; {nearest(agent, sorted(known))}"
-            notes.add("agent-capability", ("steps", name, "agent"), message)
+        name, by = full_name.partition(".")[0], chosen_by(step.agent)
+        agent = (step.agent or agents.own) if by is None else chosen.get(by)
+        if agent is None:
             continue
-        costs = recipe.limits.max_cost_usd is not None
-        for key, lack in _lacks(step, known[agent], limits_cost=costs):
-            message = f"agent '{agent}' {lack}, or give the step another agent"
-            notes.add("agent-capability", ("steps", name, key), message)
+        place: Path = ("steps", name, "agent") if by is None else ("params", by, "default")
+        _check_presence(place, step, agent, agents, notes)
+        for where, message in _faults(recipe, name, step, agent, agents):
+            words = f"agent '{agent}' {message[0]}, or give the step another agent{message[1]}"
+            notes.add("agent-capability", where, words)
+        if step.session != "fresh":
+            first = first or (name, agent)
+            _check_conversation(name, agent, first, notes)
 
 
-def _lacks(step: Step, can: Capabilities, *, limits_cost: bool) -> Iterator[tuple[str, str]]:
+def check_parts(recipe: Recipe, notes: Notes) -> None:
+    """Warn of one agent that is the default of two parameters."""
+    defaults = {n: p.default for n, p in recipe.params.items() if p.default}
+    for agent, (first, *others) in doubled(agents_of(recipe, defaults, "")).items():
+        for other in others:
+            message = f"'{agent}' is {first} as well: these parts are meant for different agents"
+            notes.warn("same-agent", ("params", other, "default"), message)
+
+
+def _check_presence(place: Path, step: Step, agent: str, agents: KnownAgents, notes: Notes) -> None:
+    """Warn of an agent that the recipe names and that cannot be used here: it may be elsewhere."""
+    if agent not in agents.can:
+        hint = nearest(agent, sorted(agents.can))
+        message = (
+            f"there is no agent '{agent[:80]}' on this machine; {hint}. Correct the name, or "
+            "configure it"
+        )
+        notes.warn("agent-not-here", place, message)
+    elif agent in agents.absent and step.agent is not None:
+        message = f"agent '{agent}' cannot be used on this machine: {agents.absent[agent]}"
+        notes.warn("agent-not-here", place, message)
+
+
+def _check_conversation(name: str, agent: str, first: tuple[str, str], notes: Notes) -> None:
+    """Check that the run's conversation is one agent's, that of its ``first`` step."""
+    step, other = first
+    if agent != other:
+        message = (
+            f"agent '{agent}' cannot go on with the conversation of agent '{other}' (step "
+            f"'{step}'): write session = \"fresh\", or give the step that agent"
+        )
+        notes.add("agent-capability", ("steps", name, "session"), message)
+
+
+def _faults(
+    recipe: Recipe, name: str, step: Step, agent: str, agents: KnownAgents
+) -> Iterator[tuple[Path, tuple[str, str]]]:
+    """Give each key that demands too much, with what the agent cannot do and how that is known."""
+    declared = agents.can.get(agent)
+    if declared is None:
+        return
+    said = agents.described.get(agent, Described())
+    unasked = set(_lacks(recipe, step, declared))
+    for key, lack in _lacks(recipe, step, said.applied(declared)):
+        origin = ""
+        if (key, lack) not in unasked:
+            version = f"version {said.version}" if said.version else "it"
+            origin = f" ({version} has said so; a prompt to the agent asks it again)"
+        yield _place(name, step, key), (lack, origin)
+
+
+def _place(name: str, step: Step, key: str) -> Path:
+    """Return where a demand is written: one of the whole recipe stands at its top."""
+    return (key,) if key == "needs" and not step.needs else ("steps", name, key)
+
+
+def _lacks(recipe: Recipe, step: Step, can: Capabilities) -> Iterator[tuple[str, str]]:
     """Give each key that demands too much, with what the agent cannot do and a remedy."""
     if step.session == "fork" and not can.fork:
         yield "session", 'cannot copy a conversation: write session = "fresh"'
@@ -108,5 +206,42 @@ def _lacks(step: Step, can: Capabilities, *, limits_cost: bool) -> Iterator[tupl
             "permission_mode",
             (f"has no permission mode '{mode[:80]}' (it has: {words}): correct or remove it"),
         )
-    if limits_cost and can.usage != "cost":
-        yield "agent", "does not say what a turn costs: remove max_cost_usd from [limits]"
+    if recipe.limits.max_cost_usd is not None and can.usage != "cost":
+        instead = ", only its tokens" if can.usage == "tokens" else ""
+        yield "agent", f"does not say what a turn costs{instead}: remove max_cost_usd from [limits]"
+    for need in dict.fromkeys((*step.needs, *recipe.needs)):
+        if not _NEEDED[need].met(can):
+            yield "needs", f"{_NEEDED[need].lack}: remove '{need}' from 'needs'"
+
+
+class _Need(NamedTuple):
+    """A need that a recipe states: whether an agent meets it, and how its lack is reported."""
+
+    met: Callable[[Capabilities], bool]
+    lack: str
+
+
+_NEEDED: Final[dict[str, _Need]] = {
+    "approvals": _Need(lambda can: can.approvals, "never asks before it uses a tool"),
+    "cost": _Need(lambda can: can.usage == "cost", "does not say what a turn costs"),
+    "exactly_once": _Need(
+        lambda can: can.exactly_once != "weak",
+        "cannot tell after a crash whether it has a prompt",
+    ),
+    "fork": _Need(lambda can: can.fork, "cannot copy a conversation"),
+    "hooks": _Need(lambda can: can.hooks, "does not ask about each tool"),
+    "interrupt": _Need(lambda can: can.interrupt, "cannot be interrupted"),
+    "own_tools": _Need(lambda can: can.own_tools != "none", "takes no tools from Podium"),
+    "read_only_tools": _Need(
+        lambda can: can.read_only_tools, "cannot be limited to tools that only read"
+    ),
+    "resume": _Need(lambda can: can.resume, "cannot go on with a conversation"),
+    "steer": _Need(lambda can: can.steer, "takes no message while it works"),
+    "structured_output": _Need(
+        lambda can: can.structured_output, "cannot be held to the form of an answer"
+    ),
+    "survives_daemon": _Need(lambda can: can.survives_daemon, "ends with the daemon"),
+    "system_text": _Need(lambda can: can.system_text, "cannot change its system text"),
+    "tool_lists": _Need(lambda can: can.tool_lists, "cannot be limited to some of its tools"),
+}
+assert _NEEDED.keys() == set(NEEDS)

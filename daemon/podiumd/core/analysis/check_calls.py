@@ -13,6 +13,7 @@ from podiumd.core.recipe.expand import CallError, LoadCalled, expand
 from podiumd.core.recipe.graph import RecipeGraph
 from podiumd.core.recipe.model import DECLINED, Recipe, Step
 from podiumd.core.recipe.params import ParamError, param_value
+from podiumd.core.recipe.parts import is_chosen
 from podiumd.core.recipe.paths import ways_out
 from podiumd.core.recipe.template import variables
 from podiumd.core.structs import replace
@@ -56,7 +57,7 @@ def _check_call(
             "'podium recipe list' shows without faults"
         )
         notes.add("unknown-target", path, message)
-    elif _params_fit(name, step, called, notes):
+    elif _params_fit(name, step, recipe, called, notes):
         find = finder(load_called)
         try:
             expand(replace(recipe, steps={name: step}), find)
@@ -92,7 +93,7 @@ def _calls(id: str, sought: str, load_called: LoadCalled) -> bool:
     return sought in met
 
 
-def _params_fit(name: str, step: Step, called: Recipe, notes: Notes) -> bool:
+def _params_fit(name: str, step: Step, recipe: Recipe, called: Recipe, notes: Notes) -> bool:
     """Note each parameter that is unknown, wrong or missing; say whether there is none."""
     before = len(notes.findings)
     for param, value in step.params.items():
@@ -108,6 +109,12 @@ def _params_fit(name: str, step: Step, called: Recipe, notes: Notes) -> bool:
                 param_value(param, called.params[param], value)
             except ParamError as error:
                 notes.add("bad-value", path, error.message)
+        elif called.params[param].type == "agent" and not is_chosen(recipe, str(value)):
+            message = (
+                f"parameter '{param}' names an agent: expected a name, or nothing but a parameter "
+                'of this recipe with type = "agent"'
+            )
+            notes.add("bad-value", path, message)
     for param, wanted in called.params.items():
         if wanted.default is None and param not in step.params:
             message = f"recipe '{called.id}' needs '{param}': add it to [steps.{name}.params]"

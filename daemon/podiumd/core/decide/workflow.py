@@ -69,6 +69,8 @@ def _start(command: c.Start) -> f.RunStarted:
         recipe=recipe,
         source=command.source,
         agent_override=command.agent_override,
+        agent_given=command.agent_given,
+        doubts=command.doubts,
         fork_from=command.fork_from,
         params=command.params,
         limits=command.limits or (recipe.limits if recipe is not None else None),

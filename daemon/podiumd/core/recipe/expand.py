@@ -24,6 +24,7 @@ from podiumd.core.recipe.model import (
     Step,
 )
 from podiumd.core.recipe.params import ParamError, param_value
+from podiumd.core.recipe.parts import PROMPTING
 from podiumd.core.recipe.template import rewrite
 from podiumd.core.structs import replace
 
@@ -223,6 +224,8 @@ class _Inside:
             step,
             on=on,
             prompt=self._text(step.prompt),
+            agent=None if step.agent is None else self._text(step.agent).strip() or None,
+            needs=tuple(dict.fromkeys((*step.needs, *self._needs(step)))),
             gate=None if step.gate is None else self._text(step.gate),
             ask=None if step.ask is None else self._text(step.ask),
             system=None if step.system is None else self._text(step.system),
@@ -232,6 +235,9 @@ class _Inside:
             commits=step.commits or self._call.commits,
             irreversible=step.irreversible or self._call.irreversible,
         )
+
+    def _needs(self, step: Step) -> tuple[str, ...]:
+        return self._called.needs if step.kind in PROMPTING else ()
 
     def _edge(self, edge: Edge) -> Edge:
         """Map an edge: one inside stays inside; an exit leads to where the caller sends it, if it

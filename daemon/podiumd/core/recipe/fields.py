@@ -127,6 +127,16 @@ def one_of(*words: str) -> Expected:
     )
 
 
+def some_of(*words: str) -> Expected:
+    """Expect a list of some of these texts."""
+    one = one_of(*words)
+    return Expected(
+        lambda value: _list_of(one.holds, value) and bool(value) and len(set(value)) == len(value),
+        f"a list of different names of these: {', '.join(words)}",
+        {"type": "array", "items": dict(one.schema), "minItems": 1, "uniqueItems": True},
+    )
+
+
 class Table:
     """A table of the file. Keys outside ``keys`` are noted as soon as it is opened."""
 

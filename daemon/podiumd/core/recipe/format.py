@@ -17,8 +17,28 @@ from podiumd.core.recipe.fields import (
     TRUE,
     Expected,
     one_of,
+    some_of,
 )
 from podiumd.core.recipe.model import Kind
+
+#: What a recipe may say that its agents have to be able to do: capabilities, by their names.
+NEEDS: Final = (
+    "approvals",
+    "cost",
+    "exactly_once",
+    "fork",
+    "hooks",
+    "interrupt",
+    "own_tools",
+    "read_only_tools",
+    "resume",
+    "steer",
+    "structured_output",
+    "survives_daemon",
+    "system_text",
+    "tool_lists",
+)
+_NEEDS: Final = some_of(*NEEDS)
 
 #: The top of the file; ``params``, ``limits``, ``context`` and ``steps`` are tables.
 TOP_FIELDS: Final[dict[str, Expected]] = {
@@ -26,12 +46,13 @@ TOP_FIELDS: Final[dict[str, Expected]] = {
     "label": TEXT,
     "description": ANY_TEXT,
     "initial": TEXT,
+    "needs": _NEEDS,
 }
 TOP_KEYS: Final = ("format", *TOP_FIELDS, "params", "limits", "context", "steps")
 
 #: A parameter; what its ``default`` can be depends on its type.
 PARAM_FIELDS: Final[dict[str, Expected]] = {
-    "type": one_of("string", "integer", "boolean", "choice", "path"),
+    "type": one_of("string", "integer", "boolean", "choice", "path", "agent"),
     "choices": TEXTS,
     "description": ANY_TEXT,
     "needed": one_of("new-session"),
@@ -64,6 +85,7 @@ STEP_FIELDS: Final[dict[str, Expected]] = {
     "outcomes": NAMES,
     "session": one_of("same", "fresh", "fork"),
     "agent": TEXT,
+    "needs": _NEEDS,
     "model": TEXT,
     "tools": TOOLS,
     "allow": TEXTS,
@@ -74,7 +96,7 @@ STEP_FIELDS: Final[dict[str, Expected]] = {
     "irreversible": FLAG,
 }
 _COMMON: Final = ("on", "gate", "commits", "irreversible")
-_AGENT: Final = ("session", "agent", "model", "tools", "allow", "permission_mode")
+_AGENT: Final = ("session", "agent", "needs", "model", "tools", "allow", "permission_mode")
 STEP_KEYS: Final[dict[Kind, tuple[str, ...]]] = {
     "turn": (
         *("prompt", "prompt_file", "outcomes", "checks", "timeout_minutes"),

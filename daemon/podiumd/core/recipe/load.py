@@ -103,6 +103,7 @@ def _recipe(
         context=context,
         steps=reader.read(),
         digest=_digest(text, reader.prompt_files),
+        needs=top.get("needs", TOP_FIELDS["needs"], ()),
     )
     check_rules(recipe, notes, reader)
     return recipe

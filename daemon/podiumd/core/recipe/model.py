@@ -13,7 +13,7 @@ import msgspec
 from podiumd.core.recipe.exits import Claims, ExitClass
 
 Kind = Literal["turn", "talk", "command", "gate", "call"]
-ParamType = Literal["string", "integer", "boolean", "choice", "path"]
+ParamType = Literal["string", "integer", "boolean", "choice", "path", "agent"]
 Session = Literal["same", "fresh", "fork"]
 Source = Literal["project", "user", "builtin"]
 
@@ -101,12 +101,16 @@ class Step(msgspec.Struct, frozen=True, kw_only=True):
 
     ``outcomes`` are the declared ones in order; ``tools`` is ``all``, ``read-only``, ``none`` or
     the names that exist in the step; ``gate`` is a question asked before the step starts.
+    ``agent`` is an agent's name, or ``{{NAME}}`` of a parameter that names one
+    (``core.recipe.parts``); ``needs`` are what the agent has to be able to do, beside what the step
+    shows by itself.
     """
 
     kind: Kind
     prompt: str = ""
     session: Session = "same"
     agent: str | None = None
+    needs: tuple[str, ...] = ()
     model: str | None = None
     tools: str | tuple[str, ...] = "all"
     allow: tuple[str, ...] = ()
@@ -162,7 +166,8 @@ class Step(msgspec.Struct, frozen=True, kw_only=True):
 class Recipe(msgspec.Struct, frozen=True, kw_only=True):
     """A state machine with its parameters and limits; ``steps`` are in the file's order.
 
-    ``digest`` is the SHA-256 (hex) of the file's text and of the prompt files' texts.
+    ``needs`` are those of each step that prompts an agent. ``digest`` is the SHA-256 (hex) of the
+    file's text and of the prompt files' texts.
     """
 
     id: str
@@ -175,6 +180,7 @@ class Recipe(msgspec.Struct, frozen=True, kw_only=True):
     steps: dict[str, Step]
     digest: str
     format: int = 1
+    needs: tuple[str, ...] = ()
 
     def union_outcomes(self) -> tuple[str, ...]:
         """List the outcomes that some turn of the recipe may give: file order, other last."""

@@ -99,4 +99,5 @@ def _wanted(param: Param) -> str:
         "boolean": "true or false",
         "choice": "one of " + ", ".join(param.choices),
         "path": "a path",
+        "agent": "the name of an agent",
     }[param.type]

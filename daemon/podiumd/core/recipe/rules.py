@@ -9,6 +9,7 @@ from podiumd.core.findings import Notes, nearest
 from podiumd.core.recipe.exits import is_known, is_reserved
 from podiumd.core.recipe.fields import is_name
 from podiumd.core.recipe.model import CHECKS_FAILED, DECLINED, OTHER, RESTART, Edge, Recipe, Step
+from podiumd.core.recipe.parts import is_chosen
 from podiumd.core.recipe.served_tools import served
 from podiumd.core.recipe.template import variables
 from podiumd.core.toml_lines import Path
@@ -24,7 +25,7 @@ BUILT_IN: Final = "podium:"
 #: The checks that a hook may name in the place of a program.
 BUILT_IN_HOOKS: Final = ("podium:saved", "podium:exists", "podium:clean-tree", "podium:write")
 
-_TEXT_FIELDS: Final = ("gate", "ask", "system", "opening")
+_TEXT_FIELDS: Final = ("agent", "gate", "ask", "system", "opening")
 
 
 def check_rules(recipe: Recipe, notes: Notes, source: PromptSource) -> None:
@@ -46,6 +47,7 @@ def check_rules(recipe: Recipe, notes: Notes, source: PromptSource) -> None:
         for outcome, edge in step.on.items():
             _check_edge(("steps", name, "on", outcome), edge, recipe, notes)
         _check_variables(name, step, known, notes, source)
+        _check_agent(("steps", name, "agent"), step, recipe, known, notes)
         if step.kind == "talk":
             _check_conversation(("steps", name), step, recipe, notes)
 
@@ -121,6 +123,18 @@ def _check_conversation(path: Path, step: Step, recipe: Recipe, notes: Notes) ->
                 hint = nearest(key, recipe.context)
                 message = f"'{key}' is no key of [context]; {hint}. Correct it or declare it there"
                 notes.add("unknown-variable", where, message)
+
+
+def _check_agent(path: Path, step: Step, recipe: Recipe, known: set[str], notes: Notes) -> None:
+    """Check that a step's agent is a name, or the whole of a parameter that names one."""
+    agent = step.agent or ""
+    if is_chosen(recipe, agent) or not any(name in known for name, _ in variables(agent)):
+        return
+    message = (
+        f"'{agent[:80]}' names no agent: expected a name, or nothing but a parameter with "
+        'type = "agent", such as agent = "{{reviewer}}"'
+    )
+    notes.add("bad-value", path, message)
 
 
 def _check_edge(path: Path, edge: Edge, recipe: Recipe, notes: Notes) -> None:

@@ -40,6 +40,8 @@ TEXTS: Final[dict[str, dict[str, str]]] = {
         "label": "What people see; default: the id",
         "description": "What the recipe does, in a sentence",
         "initial": "The first step",
+        "needs": "What every agent of the recipe has to be able to do, where its steps do not show "
+        "it",
         "params": "Values given at the start, used as {{name}}",
         "limits": "The bounds of a run; a recipe with a cycle needs max_step_visits or "
         "max_total_steps",
@@ -80,7 +82,8 @@ TEXTS: Final[dict[str, dict[str, str]]] = {
         "params": "The values for that recipe's parameters",
         "outcomes": "The outcomes in order; default: the keys of 'on'",
         "session": "same: the run's conversation; fresh: a new one each visit; fork: a copy",
-        "agent": "The agent that takes the step",
+        "agent": "The agent that takes the step, or {{NAME}} of a parameter of type 'agent'",
+        "needs": "What the agent has to be able to do, where the step does not show it",
         "model": "The agent's own word for a model",
         "tools": "What exists in the step: all, read-only, none, or tool names (then Podium's own "
         "too: save, ask, transition, report_outcome, notify)",
@@ -180,6 +183,7 @@ def _param() -> dict[str, Any]:
         "boolean": {"type": "boolean"},
         "choice": {"type": "string"},
         "path": STEP_FIELDS["prompt_file"].schema,
+        "agent": {"type": "string"},
     }
     table = _table("param", {**_schemas(PARAM_FIELDS), "default": SCALAR.schema}, ("type",))
     table["properties"]["choices"]["minItems"] = 1

@@ -81,6 +81,7 @@ class StepReader:
             prompt=self._prompt(name, table),
             session=get("session", "same"),
             agent=get("agent"),
+            needs=get("needs", ()),
             model=get("model"),
             tools=get("tools", "all"),
             allow=get("allow", ()),

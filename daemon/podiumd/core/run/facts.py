@@ -97,7 +97,12 @@ class Worktree(msgspec.Struct, frozen=True):
 
 
 class RunStarted(RunFact, frozen=True, kw_only=True, tag="run.started"):
-    """A run exists. The recipe stands in it whole: later edits never reach a running run."""
+    """A run exists. The recipe stands in it whole: later edits never reach a running run.
+
+    ``agent`` takes the steps that name none; a person ``agent_given`` it, or it is the default.
+    ``agent_override`` takes every step: so runs of earlier releases began. ``doubts`` are sentences
+    for people about how it was started.
+    """
 
     run_id: str
     kind: Literal["recipe", "prompt"]
@@ -107,6 +112,8 @@ class RunStarted(RunFact, frozen=True, kw_only=True, tag="run.started"):
     recipe: Recipe | None = None
     source: str | None = None
     agent_override: str | None = None
+    agent_given: str | None = None
+    doubts: tuple[str, ...] = ()
     fork_from: str | None = None
     params: dict[str, str | int | bool] = msgspec.field(default_factory=dict)
     limits: Limits | None = None

@@ -8,16 +8,17 @@ from contextlib import suppress
 from pathlib import Path
 
 import trio
-from msgspec.structs import replace
 
 from podiumd.core.analysis.check_agents import check_agents
 from podiumd.core.findings import TooManyFindings
 from podiumd.core.recipe.model import Recipe
 from podiumd.core.recipe.naming import task_of
 from podiumd.core.recipe.params import ParamError, bind_params
+from podiumd.core.recipe.parts import PROMPTING, agents_of, doubled, doubt, given_out
 from podiumd.core.run import commands as c
 from podiumd.core.run.fact import RunScript
 from podiumd.core.run.facts import Worktree
+from podiumd.runtime.agent_capabilities import known_agents
 from podiumd.runtime.api import StartRun
 from podiumd.runtime.context import Agent, Context
 from podiumd.runtime.errors import (
@@ -113,7 +114,11 @@ class Starter:
                 wrong.data.fix = f"Give it with -p {error.param}=..."
             raise wrong from error
         script = await brought_script(request.script, request.agent, self._context.agents)
-        await self._check_agents(entry, recipe, request.agent, script)
+        own = request.agent or self._default_agent
+        agents = agents_of(recipe, params, own)
+        recipe = given_out(recipe, agents, own, self._default_agent)
+        params |= agents
+        await self._check_agents(entry, recipe, own, request.agent, script)
         session_id = request.session_id or request.new_session_id or str(uuid.uuid4())
         if request.session_id is not None:
             await self._sessions.find(request.session_id)
@@ -131,10 +136,11 @@ class Starter:
             kind="recipe",
             session_id=session_id,
             working_directory=worktree.directory if worktree is not None else where,
-            agent=self._default_agent,
+            agent=own,
             recipe=recipe,
             source=entry.source,
-            agent_override=request.agent,
+            agent_given=request.agent,
+            doubts=tuple(doubt(*one) for one in doubled(agents).items()),
             model=request.model,
             params=params,
             limits=recipe.limits,
@@ -144,33 +150,25 @@ class Starter:
         )
 
     async def _check_agents(
-        self, entry: Entry, recipe: Recipe, override: str | None, script: RunScript | None
+        self,
+        entry: Entry,
+        recipe: Recipe,
+        own: str,
+        given: str | None,
+        script: RunScript | None,
     ) -> None:
-        turns = [step for step in recipe.steps.values() if step.kind in ("turn", "talk")]
-        named = {step.agent or self._default_agent for step in turns}
-        for name in sorted({override} if override is not None else named):
+        """Refuse agents that cannot be used, and those that cannot do what the recipe demands."""
+        turns = [step for step in recipe.steps.values() if step.kind in PROMPTING]
+        named = {step.agent or own for step in turns} | ({given} if given is not None else set())
+        for name in sorted(named):
             agent = await require_agent(self._context, name)
-            if script is None:
+            if script is None or not agent.plays_scripts:
                 require_lines(name, agent, recipe)
-        capabilities = {
-            name: agent.driver.capabilities for name, agent in self._context.agents.items()
-        }
         notes = entry.notes()
         with suppress(TooManyFindings):
-            played = self._played_by(recipe, override) if override is not None else recipe
-            check_agents(played, notes, capabilities, self._default_agent)
-        if notes.findings:
+            check_agents(recipe, notes, await known_agents(self._context, own))
+        if any(finding.level == "error" for finding in notes.findings):
             raise refused(entry, notes.sorted())
-
-    def _played_by(self, recipe: Recipe, agent: str) -> Recipe:
-        """Give every turn of the recipe to ``agent``, as ``core.decide.turns`` will give it."""
-        steps = {}
-        for name, step in recipe.steps.items():
-            # A mode is a word of the step's own agent: another one never gets it.
-            own = (step.agent or self._default_agent) == agent
-            mode = step.permission_mode if own else None
-            steps[name] = replace(step, agent=agent, permission_mode=mode)
-        return replace(recipe, steps=steps)
 
     async def _worktree(self, run_id: str, where: str, top: str | None, about: str) -> Worktree:
         """Plan a worktree, named after the run's subject, or its whole id if the name is taken."""

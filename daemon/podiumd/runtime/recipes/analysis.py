@@ -11,12 +11,14 @@ from typing import Literal
 import trio
 
 from podiumd.core.analysis.check import CheckResult, check_text
+from podiumd.core.analysis.check_agents import KnownAgents
 from podiumd.core.analysis.rehearse import PhasePlay, StepPlay, play_step
 from podiumd.core.analysis.render import graph
 from podiumd.core.analysis.simulate import ImpossibleOutcome, Trace, simulate
 from podiumd.core.analysis.walk import SimulationError
 from podiumd.core.recipe.model import Recipe, Source
 from podiumd.core.recipe.paths import Paths, simple_paths
+from podiumd.runtime.agent_capabilities import known_agents
 from podiumd.runtime.context import Context
 from podiumd.runtime.errors import InvalidParameter, NotFound
 from podiumd.runtime.recipes.catalogue import Catalogue, RecipeNotFound, shown
@@ -60,32 +62,37 @@ class RecipeTools:
         if sum(given is not None for given in (path, text, recipe_id)) != 1:
             raise InvalidParameter("path", "Give exactly one of 'path', 'text' and 'id'.")
         where = None if working_directory is None else directory(working_directory)
+        agents = await known_agents(self._context, self._default_agent)
         if text is not None:
             source: Source = "user" if where is None else "project"
             result = await trio.to_thread.run_sync(
-                self._check, text, TEXT, _no_prompt, source, where
+                self._check, text, TEXT, _no_prompt, source, where, agents
             )
         elif path is not None:
             owner = self._catalogue.owner(Path(path))
-            result = await trio.to_thread.run_sync(self._check_file, Path(path), owner)
+            result = await trio.to_thread.run_sync(self._check_file, Path(path), owner, agents)
         else:
             assert recipe_id is not None
-            result = await trio.to_thread.run_sync(self._check_known, recipe_id, where)
+            result = await trio.to_thread.run_sync(self._check_known, recipe_id, where, agents)
         return CheckReport(
             ok=result.ok, findings=tuple(result.findings), worst_case=result.worst_case
         )
 
-    def _check_known(self, recipe_id: str, where: str | None) -> CheckResult:
+    def _check_known(self, recipe_id: str, where: str | None, agents: KnownAgents) -> CheckResult:
         try:
             entry = self._catalogue.get(recipe_id, where)
         except RecipeNotFound as error:
             raise NotFound("recipe", recipe_id, str(error)) from error
         if entry.recipe is None:
             return CheckResult(ok=False, findings=entry.findings)
-        return self._check_file(entry.path, entry.project, entry.source)
+        return self._check_file(entry.path, entry.project, agents, entry.source)
 
     def _check_file(
-        self, path: Path, project: Path | None, source: Source | None = None
+        self,
+        path: Path,
+        project: Path | None,
+        agents: KnownAgents,
+        source: Source | None = None,
     ) -> CheckResult:
         source = source or ("user" if project is None else "project")
         where = None if project is None else str(project)
@@ -99,7 +106,7 @@ class RecipeTools:
             except (OSError, ValueError, RuntimeError, Overfull) as error:
                 message = f"'{shown(path)}' cannot be read: {reason(error)}."
                 raise InvalidParameter("path", message) from error
-            return self._check(text, shown(path), read_prompt, source, where)
+            return self._check(text, shown(path), read_prompt, source, where, agents)
 
     def _check(
         self,
@@ -108,6 +115,7 @@ class RecipeTools:
         read_prompt: Callable[[str], str],
         source: Source,
         where: str | None,
+        agents: KnownAgents,
     ) -> CheckResult:
         @cache  # calls of calls ask for the same recipes again and again
         def called(recipe_id: str) -> Recipe | None:
@@ -120,10 +128,7 @@ class RecipeTools:
             text,
             file=file,
             read_prompt=read_prompt,
-            capabilities={
-                name: agent.driver.capabilities for name, agent in self._context.agents.items()
-            },
-            default_agent=self._default_agent,
+            agents=agents,
             load_called=called,
         )
 

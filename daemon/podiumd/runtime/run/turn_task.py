@@ -18,6 +18,7 @@ from podiumd.core.run.state import ActiveTurn, PendingSteer, Question, RunState
 from podiumd.drivers import base
 from podiumd.drivers.base import Decision, Output
 from podiumd.drivers.fifo import LineTooLong
+from podiumd.runtime.agent_capabilities import remember
 from podiumd.runtime.locks.lockfile import LeaseError
 from podiumd.runtime.run.actor import RunActor
 from podiumd.runtime.run.observe import round_mark, session_mark, tree_mark
@@ -271,6 +272,8 @@ class TurnTask:
             )
             await actor.report(named)
             actor.session_locks.name_also(intent.session_id, event.agent_session_id)
+        elif isinstance(event, base.AgentDescribed):
+            await remember(actor.context.store, intent.agent, event.about)
         elif isinstance(event, base.ApprovalRequested):
             self._asked.add(event.request_id)
             asked = c.ReportApproval(
