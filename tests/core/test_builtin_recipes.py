@@ -15,6 +15,7 @@ from podiumd.core.analysis.check import check_text
 from podiumd.core.recipe.exits import ExitClass, is_reserved
 from podiumd.core.recipe.model import CHECKS_FAILED, RESTART, Recipe, Step
 from podiumd.core.recipe.params import bind_params
+from podiumd.core.recipe.parts import agents_of, given_out
 from podiumd.core.recipe.paths import SimplePath, simple_paths
 from podiumd.core.recipe.template import variables
 from podiumd.core.reply.outcome import outcome_block
@@ -30,6 +31,14 @@ EXITS: Final[dict[str, dict[str, ExitClass]]] = {
         "no-changes-to-commit": "completed",
         "no-design-document-found": "blocked",
         "tasks-committed": "completed",
+        **OTHER,
+    },
+    "cross-review": {
+        "changes-committed": "completed",
+        "clarification-needed": "needs-user",
+        "implementation-blocked": "blocked",
+        "no-changes-to-commit": "completed",
+        "no-tasks-available": "completed",
         **OTHER,
     },
     "document-design": {
@@ -83,6 +92,7 @@ CONVERSATIONS: Final = {"guided-design"}  # these need a person: see ``test_guid
 # The shortest way to success: the outcomes of the steps on it.
 STRAIGHT: Final = {
     "break-down-tasks": "complete complete complete no-issues committed",
+    "cross-review": "complete passed no-issues passing committed",
     "document-design": "complete no-issues committed",
     "implement-and-review": "complete no-issues committed",
     "plan-execute-verify": "ready complete achieved committed",
@@ -116,13 +126,19 @@ def _load(id_: str) -> Recipe:
 
 def _play(recipe: Recipe) -> Play:
     """Start it as a person does who gives no parameter."""
-    return Play(recipe, params=bind_params(recipe, {}))
+    params = bind_params(recipe, {})
+    agents = agents_of(recipe, params, "claude")
+    return Play(given_out(recipe, agents, "claude", "claude"), params={**params, **agents})
 
 
 def answer(play: Play, outcome: str) -> None:
-    """The agent answers the step, and its checks pass; ``checks-failed``: the first one fails."""
+    """The agent answers the step, and its checks pass; ``checks-failed``: the first one fails. A
+    command ends as ``passed`` or not."""
     step = play.go().state.current
     assert step is not None
+    if step.kind == "command":
+        play.ran(passed=outcome == "passed")
+        return
     play.say(next(iter(step.on)) if outcome == CHECKS_FAILED else outcome)
     while play.state.next is not None and play.state.next.kind == "check":
         play.check(passed=outcome != CHECKS_FAILED)
@@ -132,6 +148,12 @@ def _steps() -> Iterator[tuple[str, str, Step]]:
     for id_ in EXITS:
         for name, step in _load(id_).steps.items():
             yield id_, name, step
+
+
+def _prompting(id_: str) -> Iterator[tuple[str, Step]]:
+    """The steps that prompt an agent."""
+    found = ((name, step) for name, step in _load(id_).steps.items() if step.kind == "turn")
+    yield from found
 
 
 def _paths() -> Iterator[tuple[str, SimplePath]]:
@@ -224,9 +246,11 @@ def test_the_straight_way_leads_to_success(id_: str, outcomes: str) -> None:
 def test_with_nobody_answering_no_step_waits_for_a_person(id_: str) -> None:
     recipe = _load(id_)
     assert recipe.limits.on_limit == "exit"
-    for step in recipe.steps.values():
-        assert (step.kind, step.gate, step.irreversible) == ("turn", None, False)
-        assert (step.agent, step.model, step.permission_mode) == (None, None, None)
+    assert {step.kind for step in recipe.steps.values()} <= {"turn", "command"}
+    for _, step in _prompting(id_):
+        assert (step.gate, step.irreversible) == (None, False)
+        assert (step.model, step.permission_mode) == (None, None)
+        assert (step.agent is not None) == (id_ == "cross-review")
         unasked = () if step.tools == "read-only" else ("Bash", "Edit", "Write")
         assert step.allow == unasked
 
@@ -264,7 +288,7 @@ def test_a_review_that_is_never_content_is_stopped_by_a_limit(id_: str) -> None:
 
 @each
 def test_a_prompt_explains_its_outcomes_and_leaves_their_format_to_the_core(id_: str) -> None:
-    for name, step in _load(id_).steps.items():
+    for name, step in _prompting(id_):
         assert "Your possible outcomes" not in step.prompt and '"outcome"' not in step.prompt, name
         answers = step.prompt.rpartition("\nAnswer\n- `")[2].split("\n- `")
         assert tuple(one.partition("` ")[0] for one in answers) == step.allowed_outcomes, name
@@ -273,7 +297,7 @@ def test_a_prompt_explains_its_outcomes_and_leaves_their_format_to_the_core(id_:
 @each
 def test_each_prompt_that_is_sent_ends_with_the_outcome_block(id_: str) -> None:
     recipe = _load(id_)
-    for name, step in recipe.steps.items():
+    for name, step in _prompting(id_):
         play = _play(replace(recipe, initial=name)).begin()
         sent = play.last(f.TurnIntended).prompt
         assert sent.endswith("\n\n" + outcome_block(step.allowed_outcomes))
@@ -284,7 +308,7 @@ def test_each_prompt_that_is_sent_ends_with_the_outcome_block(id_: str) -> None:
 @each
 def test_a_prompt_names_no_product_and_says_what_must_not_be_touched(id_: str) -> None:
     """Reading the network is a question to a person, who may not be there."""
-    for name, step in _load(id_).steps.items():
+    for name, step in _prompting(id_):
         assert NAMES_OF_OTHERS.findall(step.prompt) == [], name
         if step.tools == "read-only":
             assert "fetch nothing" in step.prompt, name
@@ -301,11 +325,97 @@ def test_findings_go_to_the_fix_and_its_answers_to_a_reviewer_who_starts_afresh(
         if found is not None:
             fix = recipe.steps[found.to or ""]
             assert f"{{{{last.{name}.detail}}}}" in fix.prompt
-            assert fix.session == "same" and fix.on["complete"].to == name
+            back = fix.on["complete"].to or ""
+            if recipe.steps[back].kind == "command":
+                assert f"{{{{last.{back}.detail}}}}" in step.prompt
+                back = recipe.steps[back].on["passed"].to or ""
+            assert fix.session == "same" and back == name
             assert (f"last.{found.to}.detail" in uses) == (step.session == "fresh")
         if step.session == "fresh":
-            assert found is not None, "only reviews forget"
+            assert found is not None or name == "judge", "only who judges others' work forgets"
             assert "this conversation" not in step.prompt.replace("else of this conversation", "")
+
+
+AUTHOR, CRITIC, JUDGE = "author", "critic", "umpire"
+
+
+def _crossed() -> Play:
+    recipe, parts = _load("cross-review"), (AUTHOR, CRITIC, JUDGE)
+    agents = dict(zip(("implementer", "reviewer", "judge"), parts, strict=True))
+    return Play(given_out(recipe, agents, AUTHOR, "claude"), params={"task": "Shop", **agents})
+
+
+def _went(play: Play) -> list[tuple[str | None, str, str]]:
+    """The step, agent and session of each turn."""
+    turns = play.all(f.TurnIntended)
+    sessions = list(dict.fromkeys(turn.session_id for turn in turns))
+    return [(turn.step, turn.agent, str(sessions.index(turn.session_id))) for turn in turns]
+
+
+def test_in_a_cross_review_each_part_is_another_agents_and_only_the_author_remembers() -> None:
+    play = _crossed()
+    outcomes = "complete passed issues-found disagree upheld complete passed no-issues"
+    for outcome in f"{outcomes} repaired passed no-issues passing committed".split():
+        answer(play, outcome)
+    assert play.reason == "changes-committed"
+    assert _went(play) == [
+        ("implement", AUTHOR, "0"),
+        ("review", CRITIC, "1"),
+        ("answer", AUTHOR, "0"),
+        ("judge", JUDGE, "2"),
+        ("settle", AUTHOR, "0"),
+        ("review", CRITIC, "3"),
+        ("prove", AUTHOR, "0"),
+        ("review", CRITIC, "4"),
+        ("prove", AUTHOR, "0"),
+        ("commit", AUTHOR, "0"),
+    ]
+
+
+def test_in_a_cross_review_only_the_author_may_change_anything_and_one_step_commits() -> None:
+    for step in _load("cross-review").steps.values():
+        free = step.agent == "{{implementer}}"
+        assert step.kind == "command" or (step.tools == "all") == bool(step.allow) == free
+    assert [n for n, step in _load("cross-review").steps.items() if step.commits] == ["commit"]
+
+
+def test_in_a_cross_review_each_gets_what_the_others_have_said_as_marked_data() -> None:
+    play = _crossed()
+    texts = {"complete": "ACCOUNT", "issues-found": "FINDING", "disagree": "REASON"}
+    for outcome, words in texts.items():
+        if outcome == "issues-found":
+            play.go()
+            play.ran(tail="THE DIFF")
+        play.go().say(outcome, words)
+    judged = play.begin().turn.prompt
+    assert "<findings>\nFINDING\n</findings>" in judged and "<answers>\nREASON" in judged
+    assert "ACCOUNT" not in judged and "THE DIFF" not in judged
+    play.say("upheld", "RULING")
+    assert "<rulings>\nRULING\n</rulings>" in play.begin().turn.prompt
+    play.say("complete", "DONE")
+    play.go()
+    play.ran(tail="THE NEW DIFF")
+    again = play.begin().turn.prompt
+    for words in ("Shop", "ACCOUNT", "THE NEW DIFF", "FINDING", "REASON", "RULING", "DONE"):
+        assert f">\n{words}\n</" in again
+
+
+def test_a_disagreement_that_only_a_person_can_decide_ends_the_cross_review() -> None:
+    play = _crossed()
+    for outcome in ("complete", "failed", "issues-found", "disagree", "undecided"):
+        answer(play, outcome)
+    assert (play.reason, play.state.exit and play.state.exit.class_) == (
+        "clarification-needed",
+        "needs-user",
+    )
+
+
+def test_the_rounds_of_a_cross_review_are_three() -> None:
+    play = _crossed()
+    answer(play, "complete")
+    for outcome in ("passed", "issues-found", "disagree", "dismissed") * 3:
+        answer(play, outcome)
+    assert play.go().reason == "max-step-visits-exceeded:changes"
 
 
 def test_task_after_task_is_done_until_none_is_ready() -> None:
