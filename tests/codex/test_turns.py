@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import uuid
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,9 @@ from typing import Any
 import pytest
 import trio
 
+from podiumd.agents.codex import dialect
 from podiumd.agents.codex.driver import CodexDriver
+from podiumd.agents.codex.kind import CodexSettings
 from podiumd.core.reply.report import Tokens
 from podiumd.drivers.base import (
     ApprovalRequested,
@@ -242,6 +245,31 @@ async def test_a_model_that_fails_is_no_answer(
     turn, _ = await play(codex, rig.request())
     report = turn.report
     assert (report.kind, report.api_status) == (kind, status) and words in report.detail
+
+
+async def test_a_provider_that_is_out_of_reach_ends_the_turn_in_codexs_words(
+    codex: CodexDriver, rig: Rig, server: ModelServer, home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Left to itself Codex tries for ever; our five minutes are a second here."""
+    monkeypatch.setattr(dialect, "UNREACHABLE_MS", 1_000)
+    with socket.create_server(("127.0.0.1", 0)) as gone:
+        refusing = f"http://127.0.0.1:{gone.getsockname()[1]}"
+    config = (home.codex / "config.toml").read_text().replace(server.url, refusing)
+    (home.codex / "config.toml").write_text(config.replace("stream_max_retries = 0\n", ""))
+    turn, events = await play(codex, rig.request())
+    assert turn.report.kind == "failed" and "the provider was unreachable" in turn.report.detail
+    assert "Connection failed" in turn.report.detail
+    assert said(events, "status").startswith("trying again: ") and server.requests == []
+
+
+async def test_model_and_effort_reach_the_model(
+    watch: SpoolWatch, rig: Rig, server: ModelServer
+) -> None:
+    server.load({"default": {"text": "So."}})
+    driver = CodexDriver(watch, settings=lambda: CodexSettings(effort="high"))
+    await play(driver, rig.request(model="gpt-5.4"))
+    asked = server.requests[-1]
+    assert asked.model == "gpt-5.4" and asked.body["reasoning"]["effort"] == "high"
 
 
 async def test_a_used_up_account_says_when_it_may_go_on(

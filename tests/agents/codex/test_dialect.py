@@ -460,6 +460,11 @@ def test_a_provider_out_of_reach_is_no_sign_of_work_and_ends_it_after_a_while() 
     fails(2_000 + 2 * UNREACHABLE_MS)
     assert one.hopeless == "the provider was unreachable for 5 minutes: no route"
     assert one.report(Ending()).kind == "failed"
+    details = {"message": "waiting", "additionalDetails": "refused"}
+    params = {"error": details, "willRetry": True, "threadId": THREAD}
+    assert feed(one, line(method="error", params=params)) == [
+        Output("", "status", "trying again: waiting (refused)")
+    ]
     params = {"error": {"message": "x"}, "willRetry": False, "threadId": THREAD}
     assert feed(one, line(method="error", params=params)) == [] and not one.idle_line
 

@@ -297,13 +297,14 @@ class CodexDialect:
         self.idle_line = found.will_retry
         if not found.will_retry:
             return []
-        now = self._said_at
+        now, error = self._said_at, found.error
+        why = f" ({error.additional_details})" if error.additional_details else ""
         self._unreachable_since = self._unreachable_since or now
         if now - self._unreachable_since >= UNREACHABLE_MS:
             minutes = UNREACHABLE_MS // 60_000
-            words = f"the provider was unreachable for {minutes} minutes: {found.error.message}"
+            words = f"the provider was unreachable for {minutes} minutes: {error.message}{why}"
             self.ends.refuse("failed", words)
-        return [self._telling.again(found.error.message)]
+        return [self._telling.again(f"{error.message}{why}")]
 
     # -- our lines -----------------------------------------------------------------------------
 
