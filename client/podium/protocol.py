@@ -77,6 +77,7 @@ class Capabilities(TypedDict):
     fork: bool
     read_only_tools: bool
     tool_lists: bool
+    deny_words: bool
     survives_daemon: bool
     hooks: bool
     system_text: bool

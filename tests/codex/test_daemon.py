@@ -103,6 +103,23 @@ async def test_a_question_is_answered_and_the_thread_goes_on_under_one_name(
     assert len(machine.said(rollout.stem[-36:])) == 2
 
 
+async def test_the_words_of_a_refusal_reach_the_model(
+    podium: PodiumDaemon, repo: GitRepo, server: ModelServer, machine: CodexMachine
+) -> None:
+    server.load({"turns": [run("echo ran >> made")], "default": word("complete")})
+    async with podium.running(machine.recipe("asking", ASKING), repo.path, **CODEX) as feed:
+        asked = await feed.until("question.opened")
+        await podium.rpc(
+            "questions.answer",
+            question_id=asked["question_id"],
+            answer="deny",
+            note="Make nothing here.",
+        )
+        done = await feed.end()
+    assert done["exit"]["reason"] == "turn-complete" and not (repo.path / "made").exists()
+    assert "Make nothing here." in server.requests[-1].anywhere
+
+
 async def test_podiums_own_tools_are_called_by_mcp_and_asked_of_nobody(
     podium: PodiumDaemon, repo: GitRepo, server: ModelServer, machine: CodexMachine
 ) -> None:

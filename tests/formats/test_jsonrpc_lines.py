@@ -126,6 +126,16 @@ def test_what_is_no_message_is_bad_with_its_reason(raw: str, reason: str) -> Non
     assert said(raw) == Bad(reason, len(raw))
 
 
+@pytest.mark.parametrize(
+    ("raw", "lost"), [('{"id": 1, "resu', True), (' {"x', True), ("Welcome!", False), ("", False)]
+)
+def test_a_line_that_begins_as_a_message_and_cannot_be_read_is_a_lost_one(
+    raw: str, lost: bool
+) -> None:
+    found = said(raw)
+    assert isinstance(found, Bad) and found.lost is lost
+
+
 def test_half_a_surrogate_pair_is_written_as_a_question_mark() -> None:
     line = write(Notice("tell", {"text": "half \ud83d a pair"}), version=False)
 

@@ -250,6 +250,7 @@ class FakeDriver:
             survives_daemon=survives,
             hooks=True,
             system_text=True,
+            deny_words=True,
             own_tools="inside",
         )
         self.problem: str | None = None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 
 from podiumd.drivers.base import ApprovalWithdrawn
 from podiumd.runtime.errors import AlreadyEnded, InvalidParameter, NotFound
@@ -64,6 +65,18 @@ async def test_the_note_of_a_leave_that_is_given_reaches_the_agent_as_words(
         await daemon.answer(run_id, "deny", note="Not that.")
         assert (await turn.answered("r2")).message == "Not that."
         assert list(turn.steers.values()) == ["Quickly."]
+
+
+async def test_the_note_of_a_refusal_goes_as_words_to_an_agent_whose_refusal_has_none(
+    machine: Machine,
+) -> None:
+    machine.agent.capabilities = replace(machine.agent.capabilities, deny_words=False)
+    async with running(machine) as daemon:
+        run_id = await asking(daemon, machine.one_step())
+        (turn,) = machine.agent.turns
+        await daemon.answer(run_id, "deny", note="Not that.")
+        assert (await turn.answered()).behavior == "deny"
+        assert list(turn.steers.values()) == ["Not that."], "before the answer itself"
 
 
 async def test_the_next_turn_may_use_what_was_always_allowed(machine: Machine) -> None:

@@ -22,6 +22,7 @@ CAPABILITIES = {
     "approvals": "asks before it uses a tool",
     "read_only_tools": "can be kept to reading",
     "tool_lists": "can be kept to a list of tools",
+    "deny_words": "is told why it may not",
     "structured_output": "answers by a schema",
     "own_tools": "Podium's tools, by",
     "hooks": "hooks around its tools",

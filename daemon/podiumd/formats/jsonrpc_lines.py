@@ -56,10 +56,15 @@ class Notice(msgspec.Struct, frozen=True):
 
 
 class Bad(msgspec.Struct, frozen=True):
-    """A line of ``size`` bytes that is no message, and why."""
+    """A line of ``size`` bytes that is no message, and why.
+
+    ``lost``: it begins as a message and cannot be read, cut off or too long for a line. Others are
+    what a program writes beside its messages.
+    """
 
     reason: str
     size: int
+    lost: bool = False
 
 
 Message = Request | Answer | Notice
@@ -73,7 +78,7 @@ def read(line: bytes) -> Message | Bad:
     """
     raw = read_object(line)
     if isinstance(raw, str):
-        return Bad(raw, len(line))
+        return Bad(raw, len(line), lost=line.lstrip().startswith(b"{"))
     found = _called(raw) if "method" in raw else _answered(raw)
     return Bad(found, len(line)) if isinstance(found, str) else found
 

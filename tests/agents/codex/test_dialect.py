@@ -231,6 +231,23 @@ def test_a_question_is_answered_for_once_withdrawn_and_answered_again() -> None:
     assert one.report(Ending()).denials == (Denial("Bash", "c3"),)
 
 
+def test_leave_for_once_that_codex_does_not_offer_is_never_given() -> None:
+    one = running(script(allow=("Bash(make x)",)))
+    offered = ["acceptForSession", {"acceptWithExecpolicyAmendment": {}}, "decline", "cancel"]
+    (asked,) = feed(one, command(0, "make x", availableDecisions=offered))
+    assert isinstance(asked, ApprovalRequested) and written(one) == []
+    no = one.answer("0", Decision("deny"))
+    assert no is not None and json.loads(no[0])["result"] == {"decision": "decline"}
+    feed(one, command(1, "make x", availableDecisions=offered))
+    stop = one.answer("1", Decision("allow"))
+    assert stop is not None and json.loads(stop[0])["method"] == "turn/interrupt"
+    assert one.hopeless == "Codex offers no leave for once: nothing was allowed"
+    assert one.report(Ending()).kind == "failed"
+    reading = running(script(tools="read-only"))
+    assert feed(reading, command(0, "make x", availableDecisions=["accept", "cancel"])) == []
+    assert [each["result"] for each in written(reading)] == [{"decision": "decline"}]
+
+
 def test_a_change_of_files_shows_what_is_changed() -> None:
     one = running()
     change = {"path": "/w/a", "diff": "+x", "kind": {"type": "update"}}
@@ -478,6 +495,17 @@ def test_what_is_said_beside_the_work_is_no_sign_of_it() -> None:
     assert one.idle_line and one.report(Ending()).bad_lines == 1
     feed(one, notice("thread/status/changed"))
     assert not one.idle_line
+
+
+def test_a_message_that_cannot_be_read_breaks_a_turn_that_ends_well() -> None:
+    one = running()
+    feed(one, b'{"method": "item/comp', ended(), RESTS)
+    report = one.report(Ending())
+    assert (report.kind, report.bad_lines) == ("broken", 1)
+    assert report.detail == "1 lines of Codex's output cannot be read"
+    failed = running()
+    feed(failed, b'{"method": "item/comp', ended("failed", message="no"))
+    assert failed.report(Ending()).kind == "api_error"
 
 
 def test_a_process_that_ends_before_its_turn_was_cut_off_or_gave_up() -> None:

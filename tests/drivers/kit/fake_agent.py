@@ -339,7 +339,7 @@ class Agent:
         while size := self.script["floods"]:
             self.text("x" * size)
         if size := self.script["long_line"]:
-            self.write(b"x" * size + b"\n")
+            self.write(b'{"method": "' + b"x" * size + b'"}\n')
 
     def _tool(self, raw: Json) -> Tool:
         self._used += 1

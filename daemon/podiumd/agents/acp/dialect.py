@@ -104,6 +104,7 @@ class AcpDialect:
         match message:
             case Bad():
                 self.ends.bad_lines += 1
+                self.ends.lost_lines += message.lost
             case Answer():
                 events = self._answer(message)
             case Request():

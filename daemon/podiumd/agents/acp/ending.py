@@ -39,7 +39,7 @@ class Ends:
         """The turn as it ended."""
         self.refused: End | None = None
         """Why going on makes no sense."""
-        self.bad_lines = 0
+        self.bad_lines = self.lost_lines = 0
         self.tokens: Tokens | None = None
 
     def refuse(self, detail: str) -> None:
@@ -108,7 +108,9 @@ class Ends:
             return End(ending.kind, ending.detail)
         found = self.refused or self.end
         if found is not None:
-            return found
+            if found.kind != "done" or not self.lost_lines:
+                return found
+            return End("broken", f"{self.lost_lines} lines of the agent's output cannot be read")
         status = ending.exit_status
         how = "" if status is None else f" with status {status}"
         said = f": {ending.detail}" if ending.detail else ""

@@ -38,6 +38,7 @@ CAPABILITIES: Final = Capabilities(
     fork=True,
     read_only_tools=True,
     tool_lists=True,
+    deny_words=True,
     survives_daemon=True,
     hooks=True,
     system_text=True,

@@ -1,8 +1,9 @@
 """The requests of Codex to us in a turn: leave for commands and changes, questions, tools. No I/O.
 
 What people have allowed or forbidden before is answered at once; the rest waits for a person. Only
-answers for once are given: what holds for longer is Podium's own memory. An answer that is given
-again, or too late, does nothing.
+answers for once are given: what holds for longer is Podium's own memory. Where Codex offers no
+leave for once, nothing is guessed: a person sees the question, and a yes ends the turn. An answer
+that is given again, or too late, does nothing.
 """
 
 from __future__ import annotations
@@ -35,6 +36,7 @@ class _Waiting(msgspec.Struct, frozen=True):
     asked: ApprovalRequested
     id: Id
     answer: Callable[[Decision], dict[str, Any]]
+    takes_yes: bool = True
 
 
 class Asked:
@@ -89,14 +91,19 @@ class Asked:
                 return None
 
     def answer(self, request_id: str, decision: Decision) -> bytes | None:
-        """Build the answer's line; the first one holds, and is given again."""
+        """Build the answer's line; the first one holds, and is given again.
+
+        Empty for a yes where Codex offers none for once.
+        """
         waiting = self._waiting.pop(request_id, None)
         if waiting is not None:
             if decision.behavior == "deny":
                 self._denied(waiting.asked)
             elif decision.rule:
                 self._allow = (*self._allow, decision.rule)
-            self._answers[request_id] = _line(waiting.id, waiting.answer(decision))
+            given = decision.behavior == "deny" or waiting.takes_yes
+            line = _line(waiting.id, waiting.answer(decision)) if given else b""
+            self._answers[request_id] = line
         return self._answers.get(request_id)
 
     # -- each kind ---------------------------------------------------------------------------
@@ -107,7 +114,9 @@ class Asked:
             asked, self._script.tools, self._allow, escalated=self._escalated(asked.item_id)
         )
         tool, words = leave.COMMAND, self._said_by(asked.thread_id, asked.reason)
-        return self._judged(request, verdict, tool, given, asked.item_id, words)
+        return self._judged(
+            request, verdict, tool, given, asked.item_id, words, takes_yes=asked.takes_yes
+        )
 
     def _escalated(self, call_id: str) -> bool | None:
         """Return whether the call wants out of the sandbox, ``None`` where it is not found."""
@@ -141,10 +150,12 @@ class Asked:
         given: dict[str, Any],
         item_id: str,
         words: str,
+        *,
+        takes_yes: bool = True,
     ) -> ApprovalRequested | None:
         asked = ApprovalRequested(str(request.id), tool, given, item_id, words)
-        if verdict == "ask":
-            return self._wait(asked, request.id, _leave_for_once)
+        if verdict == "ask" or (verdict == "allow" and not takes_yes):
+            return self._wait(asked, request.id, _leave_for_once, takes_yes=takes_yes)
         if verdict == "deny":
             self._denied(asked)
         self._due[str(request.id)] = _line(request.id, _leave_for_once(Decision(verdict)))
@@ -205,9 +216,14 @@ class Asked:
         return self._wait(found, request.id, _elicited)
 
     def _wait(
-        self, asked: ApprovalRequested, id: Id, answer: Callable[[Decision], dict[str, Any]]
+        self,
+        asked: ApprovalRequested,
+        id: Id,
+        answer: Callable[[Decision], dict[str, Any]],
+        *,
+        takes_yes: bool = True,
     ) -> ApprovalRequested:
-        self._waiting[asked.request_id] = _Waiting(asked, id, answer)
+        self._waiting[asked.request_id] = _Waiting(asked, id, answer, takes_yes)
         return asked
 
     def _denied(self, asked: ApprovalRequested) -> None:

@@ -127,6 +127,7 @@ class CodexDialect:
         match message:
             case Bad():
                 self.ends.bad_lines += 1
+                self.ends.lost_lines += message.lost
                 return []
             case Answer():
                 name = self._steps.feed(message)
@@ -331,7 +332,12 @@ class CodexDialect:
 
     def answer(self, request_id: str, decision: Decision) -> Group | None:
         line = self._asked.answer(request_id, decision)
-        return None if line is None else (line,)
+        if line is None:
+            return None
+        if line:
+            return (line,)
+        self.ends.refuse("failed", "Codex offers no leave for once: nothing was allowed")
+        return (self._interruption(),)
 
     def reply_tool(self, call_id: str, text: str, success: bool) -> Group | None:
         return None  # Podium's tools have a server of their own

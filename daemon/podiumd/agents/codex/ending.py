@@ -23,7 +23,7 @@ class Ends:
         """Why going on makes no sense."""
         self.opened = False
         """The thread is open, and nothing more was wanted."""
-        self.bad_lines = 0
+        self.bad_lines = self.lost_lines = 0
         self._reason = ""
         self._tokens: Tokens | None = None
 
@@ -81,7 +81,10 @@ class Ends:
         if self.opened:
             return End("done")
         if self.turn is not None:
-            return end_of(self.turn, self.limits)
+            end = end_of(self.turn, self.limits)
+            if end.kind != "done" or not self.lost_lines:
+                return end
+            return End("broken", f"{self.lost_lines} lines of Codex's output cannot be read")
         status = ending.exit_status
         how = "" if status is None else f" with status {status}"
         said = f": {ending.detail}" if ending.detail else ""

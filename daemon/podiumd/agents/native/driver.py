@@ -109,6 +109,7 @@ class NativeDriver:
         fork=True,
         read_only_tools=True,
         tool_lists=True,
+        deny_words=True,
         hooks=True,
         system_text=True,
         compacts=True,

@@ -64,6 +64,7 @@ class ScriptedDriver:
         fork=True,
         read_only_tools=True,
         tool_lists=True,
+        deny_words=True,
         survives_daemon=False,
         hooks=True,
         system_text=True,

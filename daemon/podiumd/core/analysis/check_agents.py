@@ -41,7 +41,8 @@ class Capabilities(msgspec.Struct, frozen=True):
 
     ``permission_modes`` are the agent's own words for how much it may do unasked. ``hooks``: it
     asks before each tool and reports after it; ``tool_lists``: a step may say by names which tools
-    there are, or that there are none; ``system_text``: its system text may be another in
+    there are, or that there are none; ``deny_words``: its model is given the words of a refusal;
+    ``system_text``: its system text may be another in
     each turn; ``compacts``: it sums up what no longer fits by itself, and need not be asked to;
     ``names_sessions``: it gives its sessions ids of its own.
     """
@@ -54,6 +55,7 @@ class Capabilities(msgspec.Struct, frozen=True):
     fork: bool = False
     read_only_tools: bool = False
     tool_lists: bool = False
+    deny_words: bool = False
     survives_daemon: bool = False
     hooks: bool = False
     system_text: bool = False

@@ -205,6 +205,7 @@ class CommandApproval(Said, frozen=True):
     """``item/commandExecution/requestApproval``: may this command be run?
 
     ``command_actions`` are what Codex itself sees in it. ``reason`` is the model's.
+    ``available_decisions`` are the answers that it offers, words or objects; a no is taken always.
     """
 
     thread_id: str = ""
@@ -214,6 +215,12 @@ class CommandApproval(Said, frozen=True):
     cwd: str | None = None
     reason: str | None = None
     command_actions: tuple[CommandAction, ...] | None = None
+    available_decisions: tuple[Any, ...] | None = None
+
+    @property
+    def takes_yes(self) -> bool:
+        """Return whether leave for once may be given."""
+        return self.available_decisions is None or "accept" in self.available_decisions
 
 
 class FileChangeApproval(Said, frozen=True):

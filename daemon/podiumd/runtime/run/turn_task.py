@@ -11,6 +11,7 @@ import trio
 from msgspec.structs import replace
 
 from podiumd.core.decide.own_questions import answers_of
+from podiumd.core.ids import derive
 from podiumd.core.reply.report import CUT_OFF, TurnReport
 from podiumd.core.run import commands as c
 from podiumd.core.run.facts import TurnIntended, TurnStarted
@@ -77,6 +78,14 @@ def decision_for(question: Question) -> Decision:
     answers = answers_of(asked, question.answer or "", note)
     return Decision(behavior="allow", updated_input={**asked, "answers": answers})
 
+
+def _waits(state: RunState, steer: str) -> bool:
+    """Return whether an agent is still to say that it has a message, or that it is too late."""
+    return any(one.uuid == steer and not one.queued and one.turn_id for one in state.steers)
+
+
+WORDS_SECONDS = 2.0
+"""Seconds that the words of a refusal may take to the agent before the refusal itself is sent."""
 
 STOP_SECONDS = 2.0
 """Seconds that an agent may take to stop when asked, before it is ended."""
@@ -317,6 +326,7 @@ class TurnTask:
             handle = self._handle
             if handle is None or question.request_id is None:
                 return
+            await self._words_first(question)
             if not await handle.answer(question.request_id, decision_for(question)):
                 self._asked.discard(question.request_id)  # too late: kept, it may serve once more
                 return
@@ -326,6 +336,22 @@ class TurnTask:
             )
 
         return task
+
+    async def _words_first(self, question: Question) -> None:
+        """Have the words of a refusal sent as a message before it, where it has none itself.
+
+        The agent goes on as soon as it has the answer: a message after that may be too late.
+        """
+        driver = self._actor.context.agents[self.intent.agent].driver
+        refused = question.kind == "approval" and question.answer == "deny"
+        if not (question.note and refused) or driver.capabilities.deny_words:
+            return
+        name = derive(self._actor.run_id, question.question_id, "note")
+        with suppress(c.CommandRefused):  # too many wait already
+            steer = c.Steer(**self._actor.stamp(), uuid=name, text=question.note)
+            await self._actor.report(steer)
+        with trio.move_on_after(WORDS_SECONDS):
+            await self._actor.until(lambda state: not _waits(state, name))
 
     def hand_over(self, steer: PendingSteer) -> Callable[[], Awaitable[None]]:
         """Return the task that hands a steer to the agent; harmless to do again."""
