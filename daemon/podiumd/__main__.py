@@ -31,6 +31,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         if options.command == "doctor":
             return _doctor(options)
+        if options.command == "try":
+            return _try(options)
         if options.command == "service":
             from podiumd.service import command
 
@@ -87,6 +89,10 @@ def _parser() -> argparse.ArgumentParser:
     doctor.add_argument("--json", action="store_true", help="print one JSON document")
     doctor.add_argument("--all", action="store_true", help="what is well, too")
     doctor.add_argument("--agents", action="store_true", help="only whether any agent can work")
+    trial = commands.add_parser("try", help="begin an agent, ask it nothing, and say what it can")
+    trial.set_defaults(command="try")
+    trial.add_argument("agent", help="its name in the configuration")
+    trial.add_argument("--json", action="store_true", help="print one JSON document")
     schema = commands.add_parser("schema", help="print the protocol of the socket")
     schema.set_defaults(command="schema", form="openrpc")
     for form in ("typescript", "python"):
@@ -108,6 +114,31 @@ def _doctor(options: argparse.Namespace) -> int:
     words = report.text(checks, colours=colours, whole=options.all, columns=report.columns())
     code = _emit(json.dumps(report.document(checks)) if options.json else words.rstrip("\n"))
     return code or int(report.is_broken(checks))
+
+
+def _try(options: argparse.Namespace) -> int:
+    import trio
+
+    from podiumd.agents.halves import SettingFault
+    from podiumd.doctor import trial_report
+    from podiumd.doctor.run import configured
+    from podiumd.doctor.trial import Result, try_out
+
+    def show(result: Result) -> None:
+        if not options.json:
+            _emit(trial_report.line(result))
+
+    try:
+        agent, environ = configured(os.environ, Path.home(), options.config, options.agent)
+        trial = trio.run(try_out, agent, environ, show)
+    except (LookupError, SettingFault) as error:
+        print(f"podiumd: {error}", file=sys.stderr)
+        return 1
+    if options.json:
+        code = _emit(json.dumps(trial_report.document(trial)))
+    else:
+        code = _emit(f"\n{trial_report.head(trial)}\n\n{trial_report.foot(trial)}")
+    return code or int(not trial.passed)
 
 
 def _emit(words: str) -> int:

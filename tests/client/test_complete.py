@@ -68,6 +68,7 @@ def offered(daemon: FakeDaemon, *words: str) -> list[str]:
         (["chat", "--agent", ""], ["native", "claude", "codex", "scripted"]),
         (["prompt", "hi", "--agent", "n"], ["native"]),
         (["run", "fix-it", "--agent", "s"], ["scripted"]),
+        (["agent", "try", "c"], ["claude", "codex"]),
         (["chat", "--recipe", ""], ["fix-it"]),
         (["chat", "--al"], ["--allow-all"]),
         (["show", "5e"], [SESSION_ID]),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 from collections.abc import AsyncIterator
@@ -256,3 +257,19 @@ async def test_an_agent_killed_with_its_daemon_is_told_that_it_was_interrupted(
     done = await podium.ended(run_id)
     assert done["exit"]["reason"] == "implementation-blocked"
     assert (repo.path / "made").read_text() == "ran\n"
+
+
+async def test_it_is_tried_without_a_prompt_and_leaves_nothing(
+    podium: PodiumDaemon, repo: GitRepo, server: ModelServer, machine: CodexMachine
+) -> None:
+    said = await podium.cli("agent", "try", "codex", "--json", cwd=repo.path)
+    told = json.loads(said.out)
+    assert said.code == 0 and told["ok"], told
+    assert told["greeting"]["version"].startswith("Codex ")
+    verdicts = {one["number"]: one["verdict"] for one in told["cases"]}
+    excused = {number for number, verdict in verdicts.items() if verdict == "excused"}
+    assert set(verdicts.values()) == {"passed", "excused"} and excused == {"12b", "13c"}
+    assert told["leaves"] == [] and not [*machine.codex.glob("sessions/*/*/*/rollout-*")]
+    assert server.requests == []
+    (listed,) = [one for one in await podium.rpc("agents.list") if one["name"] == "codex"]
+    assert listed["capabilities"] == told["capabilities"] and listed["program"]

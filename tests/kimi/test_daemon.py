@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -93,3 +94,18 @@ async def test_a_daemon_killed_while_it_asks_asks_again_and_the_tool_runs_once(
     done = await podium.ended(run_id)
     assert done["exit"]["reason"] == "turn-complete"
     assert (repo.path / "made").read_text() == "ran\n" and len(server.requests) == 2
+
+
+async def test_it_is_tried_without_a_prompt_and_leaves_nothing(
+    podium: PodiumDaemon, repo: GitRepo, server: ModelServer, machine: KimiMachine
+) -> None:
+    said = await podium.cli("agent", "try", "kimi", "--json", cwd=repo.path)
+    told = json.loads(said.out)
+    assert said.code == 0 and told["ok"], told
+    assert told["greeting"]["version"].startswith("Kimi Code")
+    assert {"default", "auto"} <= {*told["greeting"]["modes"]} and told["greeting"]["logins"]
+    assert {one["verdict"] for one in told["cases"]} == {"passed"}
+    assert told["leaves"] == [] and not [*machine.home.glob(".kimi-code/sessions/wd_*/session_*")]
+    assert server.requests == []
+    (listed,) = [one for one in await podium.rpc("agents.list") if one["name"] == "kimi"]
+    assert listed["capabilities"] == told["capabilities"] and listed["program"]

@@ -21,6 +21,11 @@ def doctor(whole: bool, config: str | None, json: bool) -> int:
     return _run(daemon_command(config, "doctor", all=whole, json=json))
 
 
+def try_out(agent: str, config: str | None, json: bool) -> int:
+    """``podium agent try``: exit code 1 where a case fails."""
+    return _run([*daemon_command(config, "try", json=json), "--", agent])
+
+
 def unready(config: str | None) -> str:
     """Return why no agent can work yet, in one sentence; empty where one can."""
     command = daemon_command(config, "doctor", "--agents")

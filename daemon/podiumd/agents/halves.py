@@ -28,6 +28,22 @@ class SettingFault(ValueError):
         self.key = key
 
 
+class Greeting(msgspec.Struct, frozen=True, kw_only=True):
+    """Words of an agent about itself, told when a session opens, as far as it tells.
+
+    ``mode`` is the one that a new session begins in, ``model`` likewise; ``logins`` are the ways
+    to log in that it offers. ``leaves`` says what stays of a session that was opened only.
+    """
+
+    version: str = ""
+    mode: str = ""
+    modes: tuple[str, ...] = ()
+    model: str = ""
+    models: tuple[str, ...] = ()
+    logins: tuple[str, ...] = ()
+    leaves: tuple[str, ...] = ()
+
+
 class Host(msgspec.Struct, frozen=True, kw_only=True):
     """Access of an agent's driver to the daemon.
 
@@ -57,6 +73,19 @@ def check_settings(agent: ConfiguredAgent, environ: Mapping[str, str]) -> None:
     check = getattr(load_driver(agent.kind), "check", None)
     if check is not None:
         check(agent.settings, environ)
+
+
+def greeting_of(kind: Kind, spool: bytes) -> Greeting:
+    """Read what an agent told of itself in a turn that only opened a session: a kind whose agents
+    tell something has a ``greeting`` beside its ``make``."""
+    found = getattr(load_driver(kind), "greeting", None)
+    return Greeting() if found is None else cast("Greeting", found(spool.splitlines()))
+
+
+def traces_of(kind: Kind, environment: Mapping[str, str]) -> tuple[Path, ...]:
+    """List the files of the agent's own in which it notes where it worked: its ``traces``."""
+    found = getattr(load_driver(kind), "traces", None)
+    return () if found is None else cast("tuple[Path, ...]", found(environment))
 
 
 def make_driver(kind: Kind, host: Host) -> Driver:

@@ -12,9 +12,11 @@ from pathlib import Path
 from typing import Final
 
 from podiumd.agents.examination import ANSWER_SECONDS
+from podiumd.agents.kind import ConfiguredAgent
 from podiumd.config.load import ConfigError, load
 from podiumd.config.paths import Places, resolve
 from podiumd.config.settings import Config
+from podiumd.core.findings import nearest
 from podiumd.doctor import (
     agents,
     disk,
@@ -28,6 +30,7 @@ from podiumd.doctor import (
 )
 from podiumd.doctor.subject import Subject, environment_of, find_daemon
 from podiumd.observe.checks import Check, broken
+from podiumd.wording import quoted
 
 Look = Callable[[Subject], list[Check]]
 
@@ -86,6 +89,21 @@ def examine(environ: Mapping[str, str], home: Path, config_flag: str | None = No
     subject = _subject(config, found, environ, home)
     checks = [one for one in checks_of(config) if not unusable or one[0] != "configuration"]
     return [*unusable, *look_at(subject, checks)]
+
+
+def configured(
+    environ: Mapping[str, str], home: Path, config_flag: str | None, name: str
+) -> tuple[ConfiguredAgent, Mapping[str, str]]:
+    """Return an agent by its name, and the environment of the daemon, or ours where none runs.
+
+    Raises ``ConfigError``, ``PlaceError`` and ``LookupError``.
+    """
+    loaded = load(environ, sys.platform, home, config_flag)
+    subject = _subject(loaded.config, loaded.places, environ, home)
+    if name not in loaded.config.agents:
+        known = sorted(loaded.config.agents)
+        raise LookupError(f"There is no agent {quoted(name)}; {nearest(name, known)}.")
+    return loaded.config.agents[name], subject.daemon_environ
 
 
 def unready(environ: Mapping[str, str], home: Path, config_flag: str | None = None) -> str:

@@ -40,6 +40,8 @@ class Acp(Rpc):
         sessions: Json = {"list": {}, "resume": {}, "close": {}, "delete": {}, "fork": {}}
         if self.script["replays"]:  # who goes on without its past sends nothing of it
             del sessions["resume"]
+        if self.script["no_delete"]:
+            del sessions["delete"]
         self.result(
             key,
             {
@@ -72,6 +74,10 @@ class Acp(Rpc):
             self._servers = params.get("mcpServers", [])
             self.result(key, {"sessionId": self.session_id, **self._options()})
 
+    def on_session_delete(self, key: str | int, params: Json) -> None:
+        self.session_file(params["sessionId"]).unlink()
+        self.result(key, {})
+
     def on_session_load(self, key: str | int, params: Json) -> None:
         if not self._unknown(key, params):
             self._behind = bool(self.script["replays_late"])
@@ -85,6 +91,8 @@ class Acp(Rpc):
 
     def _unknown(self, key: str | int, params: Json) -> bool:
         name = params["sessionId"]
+        if self.script["begins_anew"]:
+            self.session_file(name).touch()
         gone = bool(self.script["forgets"]) or not self.session_file(name).exists()
         if not self._refused(key) and gone:
             self.refuse(key, -32602, f"Session not found: {name}")

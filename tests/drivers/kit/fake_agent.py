@@ -42,6 +42,8 @@ QUIRKS: Final = {
     "replays": "sends so many updates of the past when it loads a session, and cannot do without",
     "replays_late": "does that after all its answers, behind the mode",
     "null_open": "answers the opening of a session with null",
+    "no_delete": "deletes no session",
+    "begins_anew": "opens a session that is not there, empty",
     "dribbles": "writes some bytes at a time, also in the middle of a character",
     "unknown_update": "says things that nobody knows",
     "unknown_request": "asks something that nobody knows, and waits for the answer",

@@ -16,7 +16,9 @@ MODES = ("acceptEdits", "auto", "bypassPermissions", "default", "manual", "dontA
 UNSPOKEN = frozenset(
     {
         "answers_both",
+        "begins_anew",
         "mode_refused",
+        "no_delete",
         "no_marks",
         "no_once",
         "null_open",

@@ -10,7 +10,17 @@ from tests.drivers.kit.fake_agent import Ended, Json, Tool
 from tests.drivers.kit.fake_mcp import call_over_mcp
 from tests.drivers.kit.fake_rpc import Rpc
 
-UNSPOKEN = frozenset({"mode_refused", "null_open", "replays", "replays_late", "version"})
+UNSPOKEN = frozenset(
+    {
+        "begins_anew",
+        "mode_refused",
+        "no_delete",
+        "null_open",
+        "replays",
+        "replays_late",
+        "version",
+    }
+)
 """Misbehaviour for which the language has no words: it negotiates nothing and replays nothing."""
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from podium.commands.spec.table import JSON, Command
+from podium.commands.spec.table import CONFIG, JSON, Command, positional
 
 AGENTS = (
     Command(
@@ -13,5 +13,26 @@ AGENTS = (
         "podium agents",
         "commands.agents:agents",
         (JSON,),
+    ),
+    Command(
+        ("agent",),
+        "try an agent out",
+        "'podium agents' lists those that there are.",
+        "podium agent try codex",
+    ),
+    Command(
+        ("agent", "try"),
+        "begin an agent, ask it nothing, and say what it can do",
+        "Begin it in a throwaway directory, open a session, and play the cases of the tests that "
+        "send no prompt, so that it costs nothing. Prints its version, modes, models and ways to "
+        "log in, what each case came to, and what it leaves behind. Exit code 1 where a case "
+        "fails. Works without a running daemon.",
+        "podium agent try codex",
+        "commands.offline:try_out",
+        (
+            positional("NAME", "agent", "the agent's name", values="agents"),
+            CONFIG,
+            JSON,
+        ),
     ),
 )

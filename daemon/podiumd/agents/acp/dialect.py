@@ -55,7 +55,7 @@ class AcpDialect:
         self._handshake = Handshake(script, self._steps, self.ends.refuse)
         self._asked = Asked(script)
         self._telling = Telling(self.ends.texts)
-        self._stopping = self._named = self._fenced = self._planned = False
+        self._stopping = self._tidies = self._named = self._fenced = self._planned = False
         self.tool_begun = False
         self.idle_line = True
 
@@ -86,7 +86,7 @@ class AcpDialect:
     @property
     def hopeless(self) -> str:
         if self.ends.refused is not None:
-            return self.ends.refused.detail
+            return "" if self._tidies else self.ends.refused.detail
         stuck = self._steps.doubtful and self._steps.weak
         return "it cannot be told whether the prompt was sent" if stuck else ""
 
@@ -124,7 +124,9 @@ class AcpDialect:
             self.idle_line = False
             return self._ended(answer)
         elif name == calls.DELETE:
+            self._tidies = False
             self.ends.opened()
+            return []
         elif name is not None:
             self.idle_line = False
             self._handshake.answered(name, answer)
@@ -133,10 +135,10 @@ class AcpDialect:
 
     def _go_on(self) -> None:
         """Plan the prompt, once the session is ready for it."""
-        if not self._handshake.ready or self._stopping or self.ends.refused is not None:
-            return
-        if self.script.opens_only:
+        refused = self.ends.refused is not None
+        if self.script.opens_only and (self._handshake.ready or refused):
             self._tidy()
+        if not self._handshake.ready or self._stopping or refused or self.script.opens_only:
             return
         self._planned = True
         line = calls.prompt(self._handshake.session, self.script.prompt)
@@ -144,7 +146,8 @@ class AcpDialect:
 
     def _tidy(self) -> None:
         """Delete the session that was opened only, where it is new and the agent can."""
-        if self._handshake.deletes and self.script.how == "new":
+        if self.opened and self._handshake.deletes and self.script.how == "new":
+            self._tidies = True
             self._steps.plan(calls.DELETE, calls.delete_session(self.opened))
         else:
             self.ends.opened()

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from podiumd import __version__
 from podiumd.agents.acp.dialect import AcpDialect
+from podiumd.agents.acp.greeting import greeting
 from podiumd.agents.acp.kind import ACP, AcpSettings, capabilities
 from podiumd.agents.acp.script import check as check_request
 from podiumd.agents.acp.script import make_script, store, stored
@@ -25,6 +26,8 @@ from podiumd.drivers.spool import SpoolWatch
 from podiumd.drivers.spooled import SPOOL_MEGABYTES, Look
 from podiumd.drivers.spooled_driver import SpooledDriver
 from podiumd.formats.acp import calls
+
+__all__ = ["AcpDriver", "check", "greeting", "make"]
 
 
 def make(host: Host) -> AcpDriver:

@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from podiumd.agents.claude.arguments import claude_arguments, claude_environment
 from podiumd.agents.claude.dialect import OPENING, ClaudeDialect
 from podiumd.agents.claude.files import find_transcript, look_back, size_of
+from podiumd.agents.claude.greeting import greeting, traces
 from podiumd.agents.claude.inputs import write_inputs
 from podiumd.agents.claude.kind import CLAUDE
 from podiumd.agents.claude.settle import settle
@@ -28,6 +29,8 @@ from podiumd.drivers.fifo import require_short
 from podiumd.drivers.spool import SpoolWatch
 from podiumd.drivers.spooled import SPOOL_MEGABYTES, Look
 from podiumd.drivers.spooled_driver import SpooledDriver, messages_of
+
+__all__ = ["CAPABILITIES", "ClaudeDriver", "greeting", "make", "traces"]
 
 CAPABILITIES: Final = Capabilities(
     structured_output=True,

@@ -18,6 +18,7 @@ from msgspec.structs import replace
 from podiumd import __version__
 from podiumd.agents.codex.dialect import CodexDialect
 from podiumd.agents.codex.files import find_rollout, look_back, look_up, size_of
+from podiumd.agents.codex.greeting import greeting, traces
 from podiumd.agents.codex.kind import CODEX, CodexSettings
 from podiumd.agents.codex.script import Script, make_script, require_kept, store, stored
 from podiumd.agents.codex.settle import settle
@@ -33,6 +34,8 @@ from podiumd.drivers.spooled import SPOOL_MEGABYTES, Look
 from podiumd.drivers.spooled_driver import SpooledDriver
 from podiumd.formats.codex import calls
 from podiumd.tools.git.pinned_settings import repository_at
+
+__all__ = ["CodexDriver", "greeting", "make", "traces"]
 
 ARGUMENTS: Final = (
     # The version is the person's to choose, and a turn has one prompt: no goal goes on after it.

@@ -34,11 +34,19 @@ class AgentCapabilities(Said, frozen=True):
     session_capabilities: dict[str, Any] = msgspec.field(default_factory=dict)
 
 
+class AuthMethod(Said, frozen=True):
+    """A way to log in."""
+
+    id: str = ""
+    name: str = ""
+
+
 class InitializeResponse(Said, frozen=True):
     """The answer to ``initialize``."""
 
     protocol_version: int = VERSION
     agent_info: AgentInfo | None = None
+    auth_methods: tuple[AuthMethod, ...] = ()
     agent_capabilities: AgentCapabilities = AgentCapabilities()
 
 

@@ -1,0 +1,73 @@
+"""A trial of an agent, as lines for people and as data for programs."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import msgspec
+
+from podiumd.doctor.trial import Result, Trial
+from podiumd.observe.redaction import escape
+
+_SIGNS: Final = {"passed": "ok", "excused": "-", "failed": "failed", "unplayed": "?"}
+_MOST_LISTED: Final = 12
+
+
+def line(result: Result) -> str:
+    """Render what came of a case in a line."""
+    why = f": {result.why}" if result.why else ""
+    return escape(f"{_SIGNS[result.verdict]:<8}{result.words}{why}")
+
+
+def head(trial: Trial) -> str:
+    """Render what the agent is and what it tells of itself, a line each."""
+    told = trial.greeting
+    rows = [("agent", f"{trial.agent} ({trial.kind})"), ("command", " ".join(trial.command))]
+    if told is not None:
+        rows += [
+            ("version", told.version),
+            ("mode", told.mode),
+            ("modes", _some(told.modes)),
+            ("model", told.model),
+            ("models", _some(told.models)),
+            ("logs in by", _some(told.logins)),
+        ]
+    if trial.seconds is not None:
+        rows.append(("a session", f"opened and ended in {trial.seconds:.1f} s"))
+    can = [*_abilities(trial)]
+    rows.append(("can", ", ".join(can)))
+    rows += [("leaves", one) for one in trial.leaves]
+    return "\n".join(escape(f"{name:<11}{words}") for name, words in rows if words)
+
+
+def foot(trial: Trial) -> str:
+    """Render the end in a sentence."""
+    if not trial.cases:
+        return "It is a part of Podium: nothing was begun."
+    counted = dict.fromkeys(_SIGNS, 0)
+    for one in trial.cases:
+        counted[one.verdict] += 1
+    words = f"{counted['passed']} of {len(trial.cases)} cases passed"
+    more = [f"{number} {name}" for name, number in counted.items() if number and name != "passed"]
+    return ", ".join([words, *more]) + ". No prompt was sent."
+
+
+def document(trial: Trial) -> dict[str, Any]:
+    """Build the trial for programs."""
+    found: dict[str, Any] = msgspec.to_builtins(trial)
+    return {"ok": trial.passed, **found}
+
+
+def _abilities(trial: Trial) -> list[str]:
+    found = []
+    for name, value in msgspec.structs.asdict(trial.capabilities).items():
+        if value is True:
+            found.append(name)
+        elif isinstance(value, str) and value != "none":
+            found.append(f"{name} {value}")
+    return found
+
+
+def _some(words: tuple[str, ...]) -> str:
+    more = f", and {len(words) - _MOST_LISTED} more" if len(words) > _MOST_LISTED else ""
+    return ", ".join(words[:_MOST_LISTED]) + more
