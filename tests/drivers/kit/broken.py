@@ -494,16 +494,16 @@ def leave_for_good_stands_in_for_leave_for_once(patch: pytest.MonkeyPatch) -> No
     patch.setattr(leave, "once", once)
 
 
-@noticed_by("61", subject="codex")
+@noticed_by("71", subject="codex")
 def a_queue_is_left_to_itself(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(CodexDialect, "_begin_queued", lambda self: None)
 
 
-@noticed_by("61b", subject="codex")
+@noticed_by("71b", subject="codex")
 def what_ends_with_the_process_is_not_named(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Others, "cut_off", lambda self: ())
 
 
-@noticed_by("62", subject="codex")
+@noticed_by("72", subject="codex")
 def who_asks_is_not_told(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Telling, "name_of", lambda self, thread_id: "")

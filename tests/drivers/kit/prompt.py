@@ -114,7 +114,7 @@ async def what_a_tool_did_is_told(bench: Bench) -> None:
     assert any("true" in one.delta for one in only(events, Output) if one.kind == "tool")
 
 
-@case("61")
+@case("71")
 async def a_message_that_waits_in_the_agent_itself_runs_no_turn(bench: Bench) -> None:
     bench.script({"text": "One."})
     _, events = await bench.play(bench.request("one"))
@@ -129,7 +129,7 @@ async def a_message_that_waits_in_the_agent_itself_runs_no_turn(bench: Bench) ->
         assert any(words in one for one in report.background_stopped)
 
 
-@case("61b")
+@case("71b")
 async def a_message_that_waits_for_the_end_of_the_turn_is_cut_off_and_named(bench: Bench) -> None:
     bench.script({"text": "Hello."}, queued=["THEIRS"])
     report, _ = await bench.play()
@@ -137,7 +137,7 @@ async def a_message_that_waits_for_the_end_of_the_turn_is_cut_off_and_named(benc
     assert any("THEIRS" in one for one in report.background_stopped)
 
 
-@case("62")
+@case("72")
 async def an_agent_beside_it_asks_and_its_end_and_words_are_not_the_turns(bench: Bench) -> None:
     bench.script({"text": "Mine."}, sub_agent="touch beside")
     asked: list[str] = []
