@@ -117,6 +117,8 @@ async def test_nothing_else_of_this_person_writes_to_the_thread_meanwhile(
         "sessions.prompt", text="Begin", working_directory=str(repo.path), agent="codex"
     )
     await holding(server, "slow")
+    async with podium.follow(went["run_id"]) as feed:
+        await feed.until("session.named")
     (thread,) = threads(machine)
     refusal = await podium.refused("sessions.prompt", text="Beside it", session_id=thread)
     assert refusal.data["session_id"] == went["session_id"]
