@@ -4,9 +4,18 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Mapping
+from typing import TypeVar, cast
 
 from podium import text
 from podium.errors import USAGE, Failure
+
+P = TypeVar("P", bound=Mapping[str, object])
+
+
+def present(params: P) -> P:
+    """Return parameters of a method without those that are not given: none, empty, or false."""
+    return cast("P", {name: value for name, value in params.items() if value})
 
 
 def at_terminal() -> bool:

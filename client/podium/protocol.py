@@ -1,11 +1,13 @@
-"""Types of what the daemon sends. Made from ``podiumd.wire`` by ``make wire``; do not edit.
+"""Types of what the daemon takes and sends. Made from ``podiumd.wire`` by ``make wire``; do not
+edit.
 
 For the type checker alone: nothing imports it when the client runs.
 """
 
 from __future__ import annotations
 
-from typing import Any, Literal, NotRequired, TypedDict
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal, NotRequired, Protocol, TypedDict, overload
 
 
 class Accepted(TypedDict):
@@ -63,9 +65,21 @@ class Agent(TypedDict):
     capabilities: Capabilities
 
 
+class Answer(TypedDict):
+    question_id: str
+    answer: str
+    note: NotRequired[str | None]
+
+
 class AsideNotedData(TypedDict):
     run_id: str
     session_id: str
+
+
+class Audio(TypedDict):
+    utterance_id: str
+    audio: str
+    frame: NotRequired[int | None]
 
 
 class Capabilities(TypedDict):
@@ -103,6 +117,13 @@ class CheckEndedData(TypedDict):
     seconds: float
     tail: str
     log: str
+
+
+class CheckRecipe(TypedDict):
+    path: NotRequired[str | None]
+    text: NotRequired[str | None]
+    id: NotRequired[str | None]
+    working_directory: NotRequired[str | None]
 
 
 class CheckReport(TypedDict):
@@ -160,6 +181,10 @@ class ConfigurationStatus(TypedDict):
     pending: list[PendingSetting]
     restart: str
     warnings: list[str]
+
+
+class Configure(TypedDict):
+    orchestration_enabled: NotRequired[bool | None]
 
 
 class Configured(TypedDict):
@@ -238,8 +263,19 @@ class DiffPart(TypedDict):
     cut: bool
 
 
+class DiffRun(TypedDict):
+    run_id: str
+    patch: NotRequired[bool]
+
+
 class Done(TypedDict):
     pass
+
+
+class DrawRecipe(TypedDict):
+    id: str
+    format: NotRequired[Literal["dot", "mermaid"]]
+    working_directory: NotRequired[str | None]
 
 
 class Drawing(TypedDict):
@@ -320,6 +356,11 @@ class FileChange(TypedDict):
     mode: NotRequired[str | None]
 
 
+class FindTerms(TypedDict):
+    session_id: NotRequired[str | None]
+    working_directory: NotRequired[str | None]
+
+
 class Finding(TypedDict):
     code: str
     level: Literal["error", "warning"]
@@ -335,6 +376,11 @@ class GatewayStatus(TypedDict):
     clients: int
     problem: str | None
     warning: str | None
+
+
+class GetRecipe(TypedDict):
+    id: str
+    working_directory: NotRequired[str | None]
 
 
 class Heard(TypedDict):
@@ -387,6 +433,14 @@ class Image(TypedDict):
     kind: Literal["image"]
     media_type: str
     size: int
+
+
+class InDirectory(TypedDict):
+    working_directory: NotRequired[str | None]
+
+
+class InstallModel(TypedDict):
+    name: str
 
 
 class KnownRecipe(TypedDict):
@@ -446,6 +500,18 @@ class LimitsInForce(TypedDict):
     output_megabytes: int
     turn_timeout_seconds: float
     idle_timeout_seconds: float
+
+
+class ListRuns(TypedDict):
+    active: NotRequired[bool | None]
+    limit: NotRequired[int]
+    before: NotRequired[str | None]
+
+
+class ListSessions(TypedDict):
+    working_directory: NotRequired[str | None]
+    limit: NotRequired[int]
+    before: NotRequired[str | None]
 
 
 class Lock(TypedDict):
@@ -548,6 +614,31 @@ class NewMessages(TypedDict):
     gone: int
 
 
+class Nothing(TypedDict):
+    pass
+
+
+class OneRun(TypedDict):
+    run_id: str
+
+
+class OneSession(TypedDict):
+    session_id: str
+
+
+class OneUtterance(TypedDict):
+    utterance_id: str
+
+
+class OpenMicrophone(TypedDict):
+    utterance_id: NotRequired[str | None]
+    format: NotRequired[Literal["caf", "flac", "m4a", "mp3", "mp4", "ogg", "pcm16", "wav", "webm"]]
+    sample_rate: NotRequired[int]
+    language: NotRequired[str | None]
+    session_id: NotRequired[str | None]
+    partials: NotRequired[bool]
+
+
 class Orchestration(TypedDict):
     enabled: bool
 
@@ -577,6 +668,11 @@ class OutcomeParsedData(TypedDict):
     attempt: int
 
 
+class Pair(TypedDict):
+    name: NotRequired[str | None]
+    png: NotRequired[bool]
+
+
 class Pairing(TypedDict):
     device: str
     url: str
@@ -595,6 +691,13 @@ class Param(TypedDict):
     choices: list[str]
     description: str
     needed: Literal["new-session"] | None
+
+
+class ParseOutcome(TypedDict):
+    id: str
+    step: str
+    text: str
+    working_directory: NotRequired[str | None]
 
 
 class Partial(TypedDict):
@@ -651,6 +754,27 @@ class ProgressStalledData(TypedDict):
     since: int
     outcome: str
     tree: TreeMark
+
+
+class Prompt(TypedDict):
+    text: str
+    session_id: NotRequired[str | None]
+    working_directory: NotRequired[str | None]
+    agent: NotRequired[str | None]
+    model: NotRequired[str | None]
+    script: NotRequired[str | None]
+    if_busy: NotRequired[Literal["queue", "refuse", "steer"]]
+    fork: NotRequired[bool]
+    take_over: NotRequired[bool]
+    wait: NotRequired[bool]
+    permission_mode: NotRequired[str | None]
+    client_token: NotRequired[str | None]
+
+
+class Prune(TypedDict):
+    what: NotRequired[Sequence[str]]
+    dry_run: NotRequired[bool]
+    vacuum: NotRequired[bool]
 
 
 class Pruned(TypedDict):
@@ -714,6 +838,11 @@ class QuestionOpenedData(TypedDict):
     rule: str
 
 
+class ReadHistory(TypedDict):
+    run_id: str
+    after: NotRequired[HistoryPlace | None]
+
+
 class RecipeRow(TypedDict):
     id: str
     label: str
@@ -725,6 +854,13 @@ class RecipeRow(TypedDict):
     trusted: bool
     changed: bool
     ok: bool
+
+
+class Rehearse(TypedDict):
+    id: str
+    step: str
+    replies: Sequence[str]
+    working_directory: NotRequired[str | None]
 
 
 class Rejected(TypedDict):
@@ -740,6 +876,11 @@ class Reloaded(TypedDict):
     restart: str
 
 
+class RemoveWorktree(TypedDict):
+    run_id: str
+    force: NotRequired[bool]
+
+
 class Removed(TypedDict):
     directory: str
     branch: str
@@ -747,6 +888,11 @@ class Removed(TypedDict):
     branch_kept: bool
     lost: str | None
     lost_commits: int | None
+
+
+class RenameRun(TypedDict):
+    run_id: str
+    title: str
 
 
 class ReplyReceivedData(TypedDict):
@@ -780,6 +926,10 @@ class RetentionInForce(TypedDict):
     transcripts_days: int
     gone_days: int
     copies_days: int
+
+
+class Revoke(TypedDict):
+    device: str
 
 
 class Run(TypedDict):
@@ -822,6 +972,12 @@ class RunEndedData(TypedDict):
     run: Run | None
 
 
+class RunEvents(TypedDict):
+    run_id: str
+    after_seq: NotRequired[int]
+    follow: NotRequired[bool]
+
+
 class RunHistory(TypedDict):
     started: RunStartedData | None
     visits: list[WholeVisit]
@@ -846,6 +1002,20 @@ class RunRenamedData(TypedDict):
 
 class RunResumedData(TypedDict):
     why: str
+
+
+class RunStart(TypedDict):
+    recipe: str
+    working_directory: str
+    session_id: NotRequired[str | None]
+    params: NotRequired[Mapping[str, str | int | float | bool]]
+    agent: NotRequired[str | None]
+    model: NotRequired[str | None]
+    script: NotRequired[str | None]
+    worktree: NotRequired[bool]
+    anyway: NotRequired[bool]
+    on_question: NotRequired[Literal["ask", "fail", "wait"]]
+    client_token: NotRequired[str | None]
 
 
 class RunStartedData(TypedDict):
@@ -875,6 +1045,11 @@ class RunStartedData(TypedDict):
     first_prompt: str | None
 
 
+class Say(TypedDict):
+    text: str
+    full: NotRequired[bool]
+
+
 class Segment(TypedDict):
     start: float
     end: float
@@ -898,6 +1073,12 @@ class Session(TypedDict):
     tool_results: int
 
 
+class SessionMessages(TypedDict):
+    session_id: str
+    after_seq: NotRequired[int | None]
+    limit: NotRequired[int]
+
+
 class SessionNamedData(TypedDict):
     turn_id: str
     session_id: str
@@ -915,9 +1096,19 @@ class Setting(TypedDict):
     source: str
 
 
+class Shutdown(TypedDict):
+    turns: NotRequired[Literal["interrupt", "leave"]]
+
+
 class SimplePath(TypedDict):
     trace: list[Hop]
     exit: Exit | None
+
+
+class Simulate(TypedDict):
+    id: str
+    outcomes: Sequence[str]
+    working_directory: NotRequired[str | None]
 
 
 class Snapshot(TypedDict):
@@ -956,6 +1147,11 @@ class SpokenCommand(TypedDict):
     question_id: str | None
     choice: str | None
     read_back: str
+
+
+class Steer(TypedDict):
+    run_id: str
+    text: str
 
 
 class SteerIntendedData(TypedDict):
@@ -1035,6 +1231,11 @@ class StorageUsage(TypedDict):
     unused: int
 
 
+class Subscribe(TypedDict):
+    types: NotRequired[Sequence[str] | None]
+    after: NotRequired[int | None]
+
+
 class Subscribed(TypedDict):
     pos: int
 
@@ -1083,6 +1284,12 @@ class TokensUsed(TypedDict):
     untold: int
 
 
+class ToolMessage(TypedDict):
+    token: str
+    message: str
+    delivery: NotRequired[str | None]
+
+
 class ToolPlayed(TypedDict):
     tool: str
     args: dict[str, Any]
@@ -1124,6 +1331,15 @@ class Trace(TypedDict):
     unused: NotRequired[list[str]]
 
 
+class Transcribe(TypedDict):
+    path: NotRequired[str | None]
+    audio: NotRequired[str | None]
+    format: NotRequired[Literal["caf", "flac", "m4a", "mp3", "mp4", "ogg", "pcm16", "wav", "webm"] | None]
+    sample_rate: NotRequired[int]
+    language: NotRequired[str | None]
+    session_id: NotRequired[str | None]
+
+
 class Transcribed(TypedDict):
     text: str
     language: str
@@ -1145,6 +1361,11 @@ class TreeMark(TypedDict):
 class TreeSeenData(TypedDict):
     why: Literal["claim", "end", "start"]
     look: Look
+
+
+class TrustRecipes(TypedDict):
+    working_directory: str
+    digests: NotRequired[Mapping[str, str] | None]
 
 
 class TrustedRecipe(TypedDict):
@@ -1476,3 +1697,383 @@ class WorktreeRow(TypedDict):
 class WorstCase(TypedDict):
     turns: int | None
     minutes: float | None
+
+
+Heed = Callable[[dict[str, Any]], object]
+
+
+class Call(Protocol):
+    """Calls a method: its name, its parameters, how many seconds to wait, and what takes the
+    notifications that come meanwhile."""
+
+    @overload
+    def __call__(
+        self, method: Literal["agents.list"], params: Nothing | None = None,
+        seconds: float | None = ..., meanwhile: Heed | None = ...,
+    ) -> list[Agent]: ...
+
+    @overload
+    def __call__(
+        self, method: Literal["daemon.configuration"], params: Nothing | None = None,
+        seconds: float | None = ..., meanwhile: Heed | None = ...,
+    ) -> Configuration: ...
+
+    @overload
+    def __call__(
+        self, method: Literal["daemon.configure"], params: Configure | None = None,
+        seconds: float | None = ..., meanwhile: Heed | None = ...,
+    ) -> Configured: ...
+
+    @overload
+    def __call__(
+        self, method: Literal["daemon.ping"], params: Nothing | None = None,
+        seconds: float | None = ..., meanwhile: Heed | None = ...,
+    ) -> Pong: ...
+
+    @overload
+    def __call__(
+        self, method: Literal["daemon.reload"], params: Nothing | None = None,
+        seconds: float | None = ..., meanwhile: Heed | None = ...,
+    ) -> Reloaded: ...
+
+    @overload
+    def __call__(
+        self, method: Literal["daemon.shutdown"], params: Shutdown | None = None,
+        seconds: float | None = ..., meanwhile: Heed | None = ...,
+    ) -> Done: ...
+
+    @overload
+    def __call__(
+        self, method: Literal["daemon.status"], params: Nothing | None = None,
+        seconds: float | None = ..., meanwhile: Heed | None = ...,
+    ) -> DaemonStatus: ...
+
+    @overload
+    def __call__(
+        self, method: Literal["events.subscribe"], params: Subscribe | None = None,
+        seconds: float | None = ..., meanwhile: Heed | None = ...,
+    ) -> Subscribed: ...
+
+    @overload
+    def __call__(
+        self, method: Literal["gateway.devices"], params: Nothing | None = None,
+        seconds: float | None = ..., meanwhile: Heed | None = ...,
+    ) -> list[Device]: ...
+
+    @overload
+    def __call__(
+        self, method: Literal["gateway.pair"], params: Pair | None = None,
+        seconds: float | None = ..., meanwhile: Heed | None = ...,
+    ) -> Pairing: ...
+
+    @overload
+    def __call__(
+        self, method: Literal["gateway.revoke"], params: Revoke,
+        seconds: float | None = ..., meanwhile: Heed | None = ...,
+    ) -> Done: ...
+
+    @overload
+    def __call__(
+        self, method: Literal["mcp.message"], params: ToolMessage,
+        seconds: float | None = ..., meanwhile: Heed | None = ...,
+    ) -> ToolReply: ...
+
+    @overload
+    def __call__(
+        self, method: Literal["questions.answer"], params: Answer,
+        seconds: float | None = ..., meanwhile: Heed | None = ...,
+    ) -> Question: ...
+
+    @overload
+    def __call__(
+        self, method: Literal["questions.list"], params: Nothing | None = None,
+        seconds: float | None = ..., meanwhile: Heed | None = ...,
+    ) -> list[Question]: ...
+
+    @overload
+    def __call__(
+        self, method: Literal["recipes.check"], params: CheckRecipe | None = None,
+        seconds: float | None = ..., meanwhile: Heed | None = ...,
+    ) -> CheckReport: ...
+
+    @overload
+    def __call__(
+        self, method: Literal["recipes.get"], params: GetRecipe,
+        seconds: float | None = ..., meanwhile: Heed | None = ...,
+    ) -> KnownRecipe: ...
+
+    @overload
+    def __call__(
+        self, method: Literal["recipes.graph"], params: DrawRecipe,
+        seconds: float | None = ..., meanwhile: Heed | None = ...,
+    ) -> Drawing: ...
+
+    @overload
+    def __call__(
+        self, method: Literal["recipes.list"], params: InDirectory | None = None,
+        seconds: float | None = ..., meanwhile: Heed | None = ...,
+    ) -> list[RecipeRow]: ...
+
+    @overload
+    def __call__(
+        self, method: Literal["recipes.outcome"], params: ParseOutcome,
+        seconds: float | None = ..., meanwhile: Heed | None = ...,
+    ) -> Accepted | Rejected: ...
+
+    @overload
+    def __call__(
+        self, method: Literal["recipes.paths"], params: GetRecipe,
+        seconds: float | None = ..., meanwhile: Heed | None = ...,
+    ) -> Paths: ...
+
+    @overload
+    def __call__(
+        self, method: Literal["recipes.rehearse"], params: Rehearse,
+        seconds: float | None = ..., meanwhile: Heed | None = ...,
+    ) -> StepPlay | PhasePlay: ...
+
+    @overload
+    def __call__(
+        self, method: Literal["recipes.simulate"], params: Simulate,
+        seconds: float | None = ..., meanwhile: Heed | None = ...,
+    ) -> Trace: ...
+
+    @overload
+    def __call__(
+        self, method: Literal["recipes.trust"], params: TrustRecipes,
+        seconds: float | None = ..., meanwhile: Heed | None = ...,
+    ) -> list[TrustedRecipe]: ...
+
+    @overload
+    def __call__(
+        self, method: Literal["rpc.discover"], params: Nothing | None = None,
+        seconds: float | None = ..., meanwhile: Heed | None = ...,
+    ) -> dict[str, Any]: ...
+
+    @overload
+    def __call__(
+        self, method: Literal["runs.cancel"], params: OneRun,
+        seconds: float | None = ..., meanwhile: Heed | None = ...,
+    ) -> Run: ...
+
+    @overload
+    def __call__(
+        self, method: Literal["runs.diff"], params: DiffRun,
+        seconds: float | None = ..., meanwhile: Heed | None = ...,
+    ) -> Diff: ...
+
+    @overload
+    def __call__(
+        self, method: Literal["runs.events"], params: RunEvents,
+        seconds: float | None = ..., meanwhile: Heed | None = ...,
+    ) -> EventsPage: ...
+
+    @overload
+    def __call__(
+        self, method: Literal["runs.get"], params: OneRun,
+        seconds: float | None = ..., meanwhile: Heed | None = ...,
+    ) -> WholeRun: ...
+
+    @overload
+    def __call__(
+        self, method: Literal["runs.history"], params: ReadHistory,
+        seconds: float | None = ..., meanwhile: Heed | None = ...,
+    ) -> RunHistory: ...
+
+    @overload
+    def __call__(
+        self, method: Literal["runs.interrupt"], params: OneRun,
+        seconds: float | None = ..., meanwhile: Heed | None = ...,
+    ) -> Run: ...
+
+    @overload
+    def __call__(
+        self, method: Literal["runs.list"], params: ListRuns | None = None,
+        seconds: float | None = ..., meanwhile: Heed | None = ...,
+    ) -> list[Run]: ...
+
+    @overload
+    def __call__(
+        self, method: Literal["runs.pause"], params: OneRun,
+        seconds: float | None = ..., meanwhile: Heed | None = ...,
+    ) -> Run: ...
+
+    @overload
+    def __call__(
+        self, method: Literal["runs.rename"], params: RenameRun,
+        seconds: float | None = ..., meanwhile: Heed | None = ...,
+    ) -> Run: ...
+
+    @overload
+    def __call__(
+        self, method: Literal["runs.resume"], params: OneRun,
+        seconds: float | None = ..., meanwhile: Heed | None = ...,
+    ) -> Run: ...
+
+    @overload
+    def __call__(
+        self, method: Literal["runs.start"], params: RunStart,
+        seconds: float | None = ..., meanwhile: Heed | None = ...,
+    ) -> Run: ...
+
+    @overload
+    def __call__(
+        self, method: Literal["runs.steer"], params: Steer,
+        seconds: float | None = ..., meanwhile: Heed | None = ...,
+    ) -> Steered: ...
+
+    @overload
+    def __call__(
+        self, method: Literal["sessions.compact"], params: OneSession,
+        seconds: float | None = ..., meanwhile: Heed | None = ...,
+    ) -> Done: ...
+
+    @overload
+    def __call__(
+        self, method: Literal["sessions.forget"], params: OneSession,
+        seconds: float | None = ..., meanwhile: Heed | None = ...,
+    ) -> Done: ...
+
+    @overload
+    def __call__(
+        self, method: Literal["sessions.get"], params: OneSession,
+        seconds: float | None = ..., meanwhile: Heed | None = ...,
+    ) -> Session: ...
+
+    @overload
+    def __call__(
+        self, method: Literal["sessions.interrupt"], params: OneSession,
+        seconds: float | None = ..., meanwhile: Heed | None = ...,
+    ) -> Done: ...
+
+    @overload
+    def __call__(
+        self, method: Literal["sessions.list"], params: ListSessions | None = None,
+        seconds: float | None = ..., meanwhile: Heed | None = ...,
+    ) -> SessionsPage: ...
+
+    @overload
+    def __call__(
+        self, method: Literal["sessions.locks"], params: Nothing | None = None,
+        seconds: float | None = ..., meanwhile: Heed | None = ...,
+    ) -> list[Lock]: ...
+
+    @overload
+    def __call__(
+        self, method: Literal["sessions.messages"], params: SessionMessages,
+        seconds: float | None = ..., meanwhile: Heed | None = ...,
+    ) -> MessagesPage: ...
+
+    @overload
+    def __call__(
+        self, method: Literal["sessions.prompt"], params: Prompt,
+        seconds: float | None = ..., meanwhile: Heed | None = ...,
+    ) -> Went | Turn: ...
+
+    @overload
+    def __call__(
+        self, method: Literal["sessions.subscribe"], params: SessionMessages,
+        seconds: float | None = ..., meanwhile: Heed | None = ...,
+    ) -> MessagesPage: ...
+
+    @overload
+    def __call__(
+        self, method: Literal["sessions.unsubscribe"], params: OneSession,
+        seconds: float | None = ..., meanwhile: Heed | None = ...,
+    ) -> Done: ...
+
+    @overload
+    def __call__(
+        self, method: Literal["storage.prune"], params: Prune | None = None,
+        seconds: float | None = ..., meanwhile: Heed | None = ...,
+    ) -> Pruned: ...
+
+    @overload
+    def __call__(
+        self, method: Literal["storage.usage"], params: Nothing | None = None,
+        seconds: float | None = ..., meanwhile: Heed | None = ...,
+    ) -> StorageUsage: ...
+
+    @overload
+    def __call__(
+        self, method: Literal["voice.audio"], params: Audio,
+        seconds: float | None = ..., meanwhile: Heed | None = ...,
+    ) -> Taken: ...
+
+    @overload
+    def __call__(
+        self, method: Literal["voice.cancel"], params: OneUtterance,
+        seconds: float | None = ..., meanwhile: Heed | None = ...,
+    ) -> Done: ...
+
+    @overload
+    def __call__(
+        self, method: Literal["voice.end"], params: OneUtterance,
+        seconds: float | None = ..., meanwhile: Heed | None = ...,
+    ) -> Heard: ...
+
+    @overload
+    def __call__(
+        self, method: Literal["voice.hush"], params: Nothing | None = None,
+        seconds: float | None = ..., meanwhile: Heed | None = ...,
+    ) -> Done: ...
+
+    @overload
+    def __call__(
+        self, method: Literal["voice.install"], params: InstallModel,
+        seconds: float | None = ..., meanwhile: Heed | None = ...,
+    ) -> SpeechModel: ...
+
+    @overload
+    def __call__(
+        self, method: Literal["voice.models"], params: Nothing | None = None,
+        seconds: float | None = ..., meanwhile: Heed | None = ...,
+    ) -> list[SpeechModel]: ...
+
+    @overload
+    def __call__(
+        self, method: Literal["voice.say"], params: Say,
+        seconds: float | None = ..., meanwhile: Heed | None = ...,
+    ) -> Spoken: ...
+
+    @overload
+    def __call__(
+        self, method: Literal["voice.start"], params: OpenMicrophone | None = None,
+        seconds: float | None = ..., meanwhile: Heed | None = ...,
+    ) -> Microphone: ...
+
+    @overload
+    def __call__(
+        self, method: Literal["voice.status"], params: Nothing | None = None,
+        seconds: float | None = ..., meanwhile: Heed | None = ...,
+    ) -> SpeechStatus: ...
+
+    @overload
+    def __call__(
+        self, method: Literal["voice.transcribe"], params: Transcribe | None = None,
+        seconds: float | None = ..., meanwhile: Heed | None = ...,
+    ) -> Transcribed: ...
+
+    @overload
+    def __call__(
+        self, method: Literal["voice.vocabulary"], params: FindTerms | None = None,
+        seconds: float | None = ..., meanwhile: Heed | None = ...,
+    ) -> Terms: ...
+
+    @overload
+    def __call__(
+        self, method: Literal["worktrees.list"], params: Nothing | None = None,
+        seconds: float | None = ..., meanwhile: Heed | None = ...,
+    ) -> list[WorktreeRow]: ...
+
+    @overload
+    def __call__(
+        self, method: Literal["worktrees.merge"], params: OneRun,
+        seconds: float | None = ..., meanwhile: Heed | None = ...,
+    ) -> Merged: ...
+
+    @overload
+    def __call__(
+        self, method: Literal["worktrees.remove"], params: RemoveWorktree,
+        seconds: float | None = ..., meanwhile: Heed | None = ...,
+    ) -> Removed: ...

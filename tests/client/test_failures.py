@@ -239,7 +239,7 @@ def test_a_call_waits_only_so_long(daemon: FakeDaemon) -> None:
     client = connection.Connection(str(daemon.path))
     try:
         with daemon._changed, pytest.raises(errors.Failure, match=r"within 0\.01 s"):
-            client.call("never.answered", seconds=0.01)
+            client.ask("never.answered", seconds=0.01)
     finally:
         client.close()
 

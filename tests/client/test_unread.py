@@ -29,7 +29,7 @@ def test_a_notification_in_the_same_piece_as_the_answer_is_known_to_be_unread(
     server = threading.Thread(target=serve)
     server.start()
     connection = Connection(str(path))
-    connection.call("runs.events", {})
+    connection.call("runs.events", {"run_id": "1a2b"})
 
     assert not select.select([connection], [], [], 0)[0]
     assert connection.unread

@@ -158,7 +158,9 @@ def test_types_of_typescript_tell_what_may_be_missing() -> None:
 def test_types_of_python_tell_what_may_be_missing() -> None:
     words = printed("python")
     assert "    ctx: NotRequired[dict[str, Any]]\n" in words
-    assert "class RunStart(" not in words, "a client is sent no parameters"
+    assert "    params: NotRequired[Mapping[str, str | int | float | bool]]\n" in words
+    assert 'self, method: Literal["runs.get"], params: OneRun,\n' in words
+    assert 'self, method: Literal["runs.list"], params: ListRuns | None = None,\n' in words
     compile(words, "protocol.py", "exec")
 
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from podium import text
 from podium.audio.microphone import BYTES_A_SECOND, SAMPLE_RATE, Microphone, recorders
 from podium.errors import ConnectionLost, DaemonDown, Failure
+from podium.given import present
 from podium.render.screen import ASSUMED_COLUMNS, Screen
 from podium.rpc import feed
 from podium.rpc.connection import Connection
@@ -56,13 +57,15 @@ class Dictation:
         import uuid
 
         self.connection = connection
-        self._request: dict[str, object] = {
-            "utterance_id": str(uuid.uuid4()),
+        self._utterance_id = str(uuid.uuid4())
+        request: protocol.OpenMicrophone = {
+            "utterance_id": self._utterance_id,
             "format": "pcm16",
             "sample_rate": SAMPLE_RATE,
+            "language": language,
+            "session_id": session,
         }
-        given = {"language": language, "session_id": session}
-        self._request |= {name: value for name, value in given.items() if value}
+        self._request = present(request)
         self._frames: list[bytes] = []
         self._piece = bytearray()
         self._next = 0
@@ -103,15 +106,14 @@ class Dictation:
 
         def ended() -> protocol.Heard:
             self._send()
-            answer: protocol.Heard = self._call("voice.end", seconds=None)
-            return answer
+            return self.connection.call("voice.end", self._this(), seconds=None)
 
         return self._again(ended)
 
     def cancel(self) -> None:
         """Forget it."""
         try:
-            self._call("voice.cancel")
+            self.connection.call("voice.cancel", self._this())
         except Failure:
             pass  # the daemon forgets it by itself
 
@@ -121,12 +123,12 @@ class Dictation:
     def _send(self) -> None:
         while self._next < len(self._frames):
             frame = b2a_base64(self._frames[self._next], newline=False).decode("ascii")
-            self._call("voice.audio", audio=frame, frame=self._next)
+            piece: protocol.Audio = {**self._this(), "audio": frame, "frame": self._next}
+            self.connection.call("voice.audio", piece)
             self._next += 1
 
-    def _call(self, method: str, seconds: float | None = 60.0, **params: Any) -> Any:
-        params["utterance_id"] = self._request["utterance_id"]
-        return self.connection.call(method, params, seconds)
+    def _this(self) -> protocol.OneUtterance:
+        return {"utterance_id": self._utterance_id}
 
     def _again(self, request: Callable[[], T]) -> T:
         """Do what a daemon that is started again meanwhile can be asked once more."""

@@ -16,7 +16,7 @@ from podium.chat.terminal import CtrlC, Terminal
 from podium.chat.view import Out, TurnView
 from podium.dialog import slash_commands
 from podium.errors import INTERRUPTED, NEEDS_PERSON, OK, USAGE, Failure, Refusal
-from podium.given import at_terminal, parse_params, script_path
+from podium.given import at_terminal, parse_params, present, script_path
 from podium.render.screen import Screen
 from podium.render.spending import Spending
 from podium.rpc import follow
@@ -193,17 +193,16 @@ class Chat:
             Failure: it was not sent, or the daemon is gone for good.
         """
         session, phase = self._session, self._recipe.phase
-        given = {"session_id": session.id}
+        request: protocol.Prompt = {"text": words, "session_id": session.id}
         if phase is None:
-            given |= {
+            request |= {
                 "working_directory": session.directory,
                 "agent": session.agent,
                 "model": session.model,
                 "script": session.script,
                 "permission_mode": session.mode,
             }
-        request = {"text": words, **{name: value for name, value in given.items() if value}}
-        connection, started = follow.start("sessions.prompt", request)
+        connection, started = follow.start_prompt(present(request))
         if phase is not None:
             if str(started["run_id"]) == self._recipe.run_id:
                 connection.close()

@@ -365,7 +365,10 @@ class _Following:
         self._send(question, answer)
 
     def _send(self, question: Asked, answer: chat_question.Answer) -> None:
-        params = {"question_id": question.get("question_id"), "answer": answer.choice}
+        params: protocol.Answer = {
+            "question_id": question["question_id"],
+            "answer": answer.choice,
+        }
         if answer.note:
             params["note"] = answer.note
         try:
@@ -387,7 +390,7 @@ class _Following:
     def _interrupt(self) -> None:
         self._out.answer.fresh_line()
         self._out.note("interrupting ...", "yellow")
-        asked = {"run_id": self._events.run_id}
+        asked: protocol.OneRun = {"run_id": self._events.run_id}
         try:
             run: protocol.Run = certain("runs.interrupt", asked)
             if run.get("kind") == "prompt" and run.get("status") != "ended":

@@ -17,6 +17,7 @@ from podium.chat.view import Out
 from podium.dialog import slash_commands
 from podium.dialog.conversation import say
 from podium.errors import OK, ConnectionLost, DaemonDown, Failure
+from podium.given import present
 from podium.render.narrate import Narrator
 from podium.rpc import follow
 from podium.rpc.connection import Connection, call
@@ -77,15 +78,17 @@ class RecipeConversation:
         """
         session = self._session
         place = session.directory or (session.row and session.row["working_directory"])
-        request: dict[str, object] = {
+        request: protocol.RunStart = {
             "recipe": recipe,
-            "working_directory": place,
+            "working_directory": place or "",
             "on_question": "ask",
+            "session_id": session.id,
+            "agent": session.agent,
+            "params": params or {},
+            "model": session.model,
+            "script": session.script,
         }
-        given = {"session_id": session.id, "agent": session.agent, "params": params}
-        given |= {"model": session.model, "script": session.script}
-        request |= {name: value for name, value in given.items() if value}
-        connection, run = follow.start("runs.start", request)
+        connection, run = follow.start_run(present(request))
         session.id = str(run.get("session_id") or session.id)
         self._events, self._phase = ChatFeed(connection, str(run["run_id"])), ConversationState()
         return self.go()
@@ -94,8 +97,8 @@ class RecipeConversation:
         """Follow a run that has the session already, from now on; true when the person leaves."""
         connection, seq = Connection(), 0
         while True:
-            asked = {"run_id": run_id, "after_seq": seq}
-            page: protocol.EventsPage = connection.call("runs.events", asked)
+            asked: protocol.RunEvents = {"run_id": run_id, "after_seq": seq}
+            page = connection.call("runs.events", asked)
             if not page.get("events"):
                 break
             seq = int(page["next_seq"])
@@ -154,12 +157,14 @@ class RecipeConversation:
 
     def resume(self) -> bool:
         """Let a paused recipe go on; as ``go``."""
-        follow.certain("runs.resume", {"run_id": self.run_id})
+        assert self._events is not None
+        follow.certain("runs.resume", {"run_id": self._events.run_id})
         return self.go()
 
     def stop(self) -> bool:
         """End it; as ``go``."""
-        follow.certain("runs.cancel", {"run_id": self.run_id})
+        assert self._events is not None
+        follow.certain("runs.cancel", {"run_id": self._events.run_id})
         return self.go()
 
     def _over(self, run: protocol.Run) -> None:
@@ -214,7 +219,8 @@ class RecipeConversation:
 
     def _steer(self, words: str) -> None:
         try:
-            told: protocol.Steered = call("runs.steer", {"run_id": self.run_id, "text": words})
+            assert self._events is not None
+            told = call("runs.steer", {"run_id": self._events.run_id, "text": words})
         except (ConnectionLost, DaemonDown):
             self._out.note(f"perhaps not delivered: {words}", "yellow")
         except Failure as failure:

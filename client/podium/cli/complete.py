@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-from typing import Any
+from typing import TYPE_CHECKING
 
 from podium import text
 from podium.agent_kinds import LABELS
@@ -16,6 +16,9 @@ from podium.commands.spec.all import COMMANDS, Argument, Command
 from podium.errors import OK, Failure
 from podium.render.words import status_words
 from podium.rpc.connection import call
+
+if TYPE_CHECKING:
+    from podium import protocol
 
 Candidate = tuple[str, str]
 
@@ -187,7 +190,7 @@ def _gone(placed: list[str]) -> list[Candidate]:
     return [_session(row) for row in listed if row.get("gone")]
 
 
-def _session(row: dict[str, Any]) -> Candidate:
+def _session(row: protocol.Session) -> Candidate:
     return str(row["session_id"]), f"{text.ago(row.get('last_modified'))}: {row.get('name')}"
 
 
@@ -224,7 +227,7 @@ def _params(placed: list[str]) -> list[Candidate]:
     ]
 
 
-def _values_of(param: dict[str, Any]) -> list[Candidate]:
+def _values_of(param: protocol.Param) -> list[Candidate]:
     """List the values of a parameter; an empty one where there are too many to know."""
     if param.get("type") == "agent":
         return _agents([])

@@ -326,7 +326,7 @@ def rpc(method: str, params: str | None, json: bool) -> int:
         raise Failure(f"'{method}' is no method name: one is 'daemon.status'.", USAGE)
     connection = Connection()
     try:
-        result = connection.call(method, given, seconds=None)
+        result = connection.ask(method, given, seconds=None)
     except Refusal as refusal:
         data = f", data {wire.encode(refusal.data)}" if refusal.data else ""
         raise Failure(

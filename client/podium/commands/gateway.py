@@ -11,7 +11,6 @@ from podium.rpc.connection import call
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
     from typing import Any
 
     from podium import protocol
@@ -25,7 +24,7 @@ MOST_COLUMNS = 100
 
 def pair(name: str | None, png: str | None, json: bool) -> int:
     """``podium pair``."""
-    params: Mapping[str, object] = {} if name is None else {"name": name}
+    params: protocol.Pair = {} if name is None else {"name": name}
     saved = None
     if png is None:
         told = call("gateway.pair", params)
@@ -38,7 +37,7 @@ def pair(name: str | None, png: str | None, json: bool) -> int:
     return OK if png is None or saved else ERROR
 
 
-def _with_picture(params: Mapping[str, object], file: str) -> tuple[protocol.Pairing, str | None]:
+def _with_picture(params: protocol.Pair, file: str) -> tuple[protocol.Pairing, str | None]:
     """Pair, and save the picture; return ``None`` for its path if that failed in the end.
 
     The file is made first: a key is shown once and must not be lost because its picture has no
@@ -57,7 +56,7 @@ def _with_picture(params: Mapping[str, object], file: str) -> tuple[protocol.Pai
     written = False
     try:
         with open(descriptor, "wb") as picture:
-            told: protocol.Pairing = call("gateway.pair", params)
+            told = call("gateway.pair", params)
             written = _write(picture, str(told.pop("png", "")), file)
     finally:
         if not written:

@@ -101,7 +101,7 @@ def show(name: str, cwd: str | None, json: bool) -> int:
 
 def outcome(name: str, step: str, file: str, cwd: str | None, json: bool) -> int:
     """``podium recipe outcome``: how a reply would be read; exit 1 where it would not."""
-    params = {
+    params: protocol.ParseOutcome = {
         "id": name,
         "step": step,
         "text": read_text(file),
@@ -177,7 +177,7 @@ def check(file: str, cwd: str | None, json: bool) -> int:
     return OK if answer.get("ok") else ERROR
 
 
-def _what_to_check(file: str, cwd: str | None) -> dict[str, str]:
+def _what_to_check(file: str, cwd: str | None) -> protocol.CheckRecipe:
     """Choose what to check: a file, standard input, or (without such a file) a recipe by name."""
     if file == "-":
         return {"text": read_text("-")}
@@ -223,9 +223,9 @@ def graph(name: str, format: str | None, output: str | None, cwd: str | None, js
             f"{output} is drawn by Graphviz, which reads dot: leave '--format mermaid' away.",
             USAGE,
         )
-    params = {
+    params: protocol.DrawRecipe = {
         "id": name,
-        "format": format or ("dot" if picture else "mermaid"),
+        "format": "dot" if format == "dot" or (picture and format is None) else "mermaid",
         "working_directory": directory(cwd),
     }
     answer: protocol.Drawing = call("recipes.graph", params)
@@ -300,7 +300,7 @@ def sim(
             "'--step STEP --script FILE'.",
             USAGE,
         )
-    place = {"id": name, "working_directory": directory(cwd)}
+    place: protocol.GetRecipe = {"id": name, "working_directory": directory(cwd)}
     style = text.Style(sys.stdout)
     if outcomes is not None:
         listed = [word.strip() for word in outcomes.split(",") if word.strip()]
@@ -308,9 +308,8 @@ def sim(
     if paths:
         return _paths(call("recipes.paths", place), style, json)
     replies = _replies(read_text(script or ""))
-    return _rehearse(
-        call("recipes.rehearse", {**place, "step": step, "replies": replies}), style, json
-    )
+    played = call("recipes.rehearse", {**place, "step": step or "", "replies": replies})
+    return _rehearse(played, style, json)
 
 
 def _walk(answer: protocol.Trace, style: text.Style, json: bool) -> int:

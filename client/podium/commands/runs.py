@@ -201,7 +201,15 @@ def _controlled(verb: str, run_id: str) -> tuple[protocol.Run, str]:
         if verb == "resume" and status in ("running", "queued") and not run.get("stop"):
             return run, f"is not paused: {text.fold(status)}"
     try:
-        return call(f"runs.{verb}", {"run_id": run_id}), ""
+        match verb:
+            case "pause":
+                return call("runs.pause", {"run_id": run_id}), ""
+            case "resume":
+                return call("runs.resume", {"run_id": run_id}), ""
+            case "cancel":
+                return call("runs.cancel", {"run_id": run_id}), ""
+            case "interrupt":
+                return call("runs.interrupt", {"run_id": run_id}), ""
     except Refusal as refusal:
         if refusal.code != ALREADY_ENDED or verb not in ("cancel", "interrupt"):
             raise
@@ -223,8 +231,7 @@ def rename(run_id: str, title: str, json: bool) -> int:
 
 def steer(run_id: str, words: str, json: bool) -> int:
     """``podium steer``."""
-    asked = {"run_id": run_id, "text": given_text(words)}
-    answer: protocol.Steered = call("runs.steer", asked)
+    answer = call("runs.steer", {"run_id": run_id, "text": given_text(words)})
     late = "The turn was over: the message goes into the next prompt."
     words = late if answer["state"] == "too_late" else "The agent has the message."
     return text.report(answer, words, json=json)
@@ -235,10 +242,10 @@ def answer(question_id: str, value: str | None, note: str | None, json: bool) ->
     if value is None:
         return _show_question(question_id, json)
     value = _meant(question_id, value)
-    params = {"question_id": question_id, "answer": value}
+    params: protocol.Answer = {"question_id": question_id, "answer": value}
     if note is not None:
         params["note"] = note
-    question: protocol.Question = call("questions.answer", params)
+    question = call("questions.answer", params)
     words = f"Answered: {text.fold(question['answer'] or value)}."
     return text.report(question, words if json else words + _still_paused(question), json=json)
 

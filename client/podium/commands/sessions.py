@@ -78,7 +78,7 @@ def whole_number(
 def _listed(limit: int, directory: str | None) -> tuple[list[protocol.Session], int]:
     """Return the newest ``limit`` rows, and how many there are in all."""
     rows: dict[str, protocol.Session] = {}
-    params: dict[str, object] = {} if directory is None else {"working_directory": directory}
+    params: protocol.ListSessions = {} if directory is None else {"working_directory": directory}
     while True:
         asked = min(limit - len(rows), MOST_AT_ONCE)
         answer = call("sessions.list", {**params, "limit": asked})

@@ -7,13 +7,13 @@ import shlex
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Literal
 
 from podium import text
 from podium.dialog.ask import Asker, TurnAsker
 from podium.dialog.conversation import ConversationAsker
 from podium.errors import USAGE, Failure, Refusal, stopped
-from podium.given import at_terminal, given_text, parse_params, script_path
+from podium.given import at_terminal, given_text, parse_params, present, script_path
 from podium.render.narrate import Narrator
 from podium.render.question import answer_command
 from podium.render.screen import Screen
@@ -35,7 +35,7 @@ def run(
     script: str | None,
     session: str | None,
     cwd: str | None,
-    on_question: str | None,
+    on_question: Literal["ask", "wait", "fail"] | None,
     anyway: bool,
     json: bool,
 ) -> int:
@@ -44,16 +44,19 @@ def run(
         return _which_recipe(cwd)
     directory = os.path.abspath(cwd or os.getcwd())
     person = at_terminal() and not json
-    request: dict[str, Any] = {
+    request: protocol.RunStart = {
         "recipe": recipe,
         "working_directory": directory,
         "on_question": on_question or ("ask" if person else "wait"),
+        "session_id": session,
+        "params": parse_params(params),
+        "agent": agent,
+        "model": model,
+        "script": script and script_path(script),
+        "worktree": worktree,
+        "anyway": anyway,
     }
-    given = {"session_id": session, "params": parse_params(params), "agent": agent}
-    given |= {"model": model, "script": script and script_path(script)}
-    request |= {name: value for name, value in given.items() if value}
-    flags = {"worktree": worktree, "anyway": anyway}
-    request |= {name: True for name, wanted in flags.items() if wanted}
+    request = present(request)
     connection, started = _started(request, person)
     run_id = str(started["run_id"])
     if detach:
@@ -69,17 +72,17 @@ def run(
     return _follow_run(connection, run_id, json, again, asking, queued)
 
 
-def _started(request: dict[str, Any], person: bool) -> tuple[Connection, protocol.Run]:
+def _started(request: protocol.RunStart, person: bool) -> tuple[Connection, protocol.Run]:
     """Start a run; ask a person for missing input or for the confirmation that the daemon wants."""
     while True:
         try:
-            return follow.start("runs.start", request)
+            return follow.start_run(request)
         except Refusal as refusal:
             if not (person and _put_right(request, refusal)):
                 raise
 
 
-def _put_right(request: dict[str, Any], refusal: Refusal) -> bool:
+def _put_right(request: protocol.RunStart, refusal: Refusal) -> bool:
     """Ask for what was missing; whether it is there now."""
     missing, given = refusal.data.get("missing"), request.get("params") or {}
     if missing and not str(given.get(missing, "")).strip():
@@ -143,7 +146,7 @@ def prompt(
     model: str | None,
     script: str | None,
     detach: bool,
-    if_busy: str | None,
+    if_busy: Literal["refuse", "queue", "steer"] | None,
     fork: bool,
     take_over: bool,
     allow_all: bool,
@@ -153,18 +156,23 @@ def prompt(
     if session is None and (fork or take_over):
         option = "--fork" if fork else "--take-over"
         raise Failure(f"{option} needs '--session ID', the session that it is about.", USAGE)
-    said = given_text(words)
-    request: dict[str, Any] = {"text": said}
-    given = {"session_id": session, "agent": agent, "model": model, "if_busy": if_busy}
-    given["script"] = script and script_path(script)
-    request |= {name: value for name, value in given.items() if value}
-    if cwd is not None or session is None:
-        request["working_directory"] = os.path.abspath(cwd or os.getcwd())
-    flags = {"fork": fork, "take_over": take_over}
-    request |= {name: True for name, wanted in flags.items() if wanted}
-    request |= {"permission_mode": "allow-all"} if allow_all else {}
+    said, here = given_text(words), cwd is not None or session is None
+    request: protocol.Prompt = {
+        "text": said,
+        "session_id": session,
+        "agent": agent,
+        "model": model,
+        "script": script and script_path(script),
+        "working_directory": os.path.abspath(cwd or os.getcwd()) if here else None,
+        "fork": fork,
+        "take_over": take_over,
+        "permission_mode": "allow-all" if allow_all else None,
+    }
+    request = present(request)
+    if if_busy is not None:
+        request["if_busy"] = if_busy
     try:
-        connection, started = follow.start("sessions.prompt", request)
+        connection, started = follow.start_prompt(request)
     except Refusal as refusal:
         refusal.queue = "--if-busy queue"
         raise
@@ -213,15 +221,18 @@ def _detached(run_id: str, started: object, json: bool, waiting: Sequence[str] =
     return 0
 
 
-def _again(request: dict[str, Any], on_question: str | None) -> str:
+def _again(request: protocol.RunStart, on_question: str | None) -> str:
     words = ["podium", "run", request["recipe"], "--cwd", request["working_directory"]]
     for name, value in (request.get("params") or {}).items():
         words += ["-p", f"{name}={value}"]
-    options = {"agent": "--agent", "model": "--model", "script": "--script"}
-    options |= {"session_id": "--session"}
-    for name, option in options.items():
-        if name in request:
-            words += [option, request[name]]
-    words += [f"--{flag}" for flag in ("worktree", "anyway") if request.get(flag)]
+    options = {
+        "--agent": request.get("agent"),
+        "--model": request.get("model"),
+        "--script": request.get("script"),
+        "--session": request.get("session_id"),
+    }
+    words += [word for option, value in options.items() if value for word in (option, value)]
+    words += ["--worktree"] if request.get("worktree") else []
+    words += ["--anyway"] if request.get("anyway") else []
     words += ["--on-question", on_question] if on_question is not None else []
     return shlex.join(words)

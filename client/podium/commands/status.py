@@ -187,10 +187,10 @@ def _listed(limit: str | None, before: str | None) -> tuple[list[protocol.Run], 
     wanted = whole_number("--limit", limit, LISTED_RUNS, least=1, most=MOST_LISTED)
     rows: list[protocol.Run] = []
     while len(rows) < wanted:
-        params: dict[str, Any] = {"limit": min(wanted - len(rows), MOST_AT_ONCE)}
+        params: protocol.ListRuns = {"limit": min(wanted - len(rows), MOST_AT_ONCE)}
         if before is not None:
             params["before"] = before
-        page: list[protocol.Run] = call("runs.list", params)
+        page = call("runs.list", params)
         rows += page
         if len(page) < params["limit"]:
             break

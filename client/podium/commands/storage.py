@@ -43,8 +43,8 @@ def storage(json: bool) -> int:
 
 def prune(dry_run: bool, vacuum: bool, what: list[str] | None, json: bool) -> int:
     """``podium prune``."""
-    asked = {"dry_run": dry_run, "vacuum": vacuum, "what": what or []}
-    told: protocol.Pruned = call("storage.prune", asked, seconds=None)
+    asked: protocol.Prune = {"dry_run": dry_run, "vacuum": vacuum, "what": what or []}
+    told = call("storage.prune", asked, seconds=None)
     worktrees: list[protocol.WorktreeRow] = call("worktrees.list")
     if json:
         return text.emit_json({**told, "worktrees": worktrees})

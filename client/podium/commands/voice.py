@@ -8,12 +8,17 @@ from typing import Any
 
 from podium import text
 from podium.errors import INTERRUPTED, OK, USAGE, Failure
+from podium.given import present
 from podium.plain_file import open_plain
 from podium.rpc.connection import call
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Literal
+
     from podium import protocol
+
+    Format = Literal["wav", "m4a", "mp4", "webm", "ogg", "caf", "mp3", "flac", "pcm16"]
 
 
 MOST_PIPED = 11 * 1024 * 1024
@@ -23,7 +28,7 @@ FORMATS = ("wav", "m4a", "mp4", "webm", "ogg", "caf", "mp3", "flac", "pcm16")
 
 
 def transcribe(
-    file: str, language: str | None, audio_format: str | None, session: str | None, json: bool
+    file: str, language: str | None, audio_format: Format | None, session: str | None, json: bool
 ) -> int:
     """``podium transcribe``."""
     answer = _transcript(file, language, audio_format, session)
@@ -37,16 +42,19 @@ def transcribe(
 
 
 def _transcript(
-    file: str, language: str | None, audio_format: str | None, session: str | None
+    file: str, language: str | None, audio_format: Format | None, session: str | None
 ) -> protocol.Transcribed:
-    params = {"language": language, "format": audio_format, "session_id": session}
-    request: dict[str, object] = {name: value for name, value in params.items() if value}
+    request: protocol.Transcribe = {
+        "language": language,
+        "format": audio_format,
+        "session_id": session,
+    }
+    request = present(request)
     if file == "-":
-        request |= _piped(audio_format)
+        request["audio"] = _piped(audio_format)
     else:
         request["path"] = _readable(file)
-    answer: protocol.Transcribed = call("voice.transcribe", request, seconds=None)
-    return answer
+    return call("voice.transcribe", request, seconds=None)
 
 
 def _readable(file: str) -> str:
@@ -64,7 +72,7 @@ def _readable(file: str) -> str:
     return path
 
 
-def _piped(audio_format: str | None) -> dict[str, str]:
+def _piped(audio_format: Format | None) -> str:
     from binascii import b2a_base64
 
     if audio_format is None:
@@ -76,7 +84,7 @@ def _piped(audio_format: str | None) -> dict[str, str]:
     if len(data) > MOST_PIPED:
         limit = f"{MOST_PIPED // 2**20} MiB"
         raise Failure(f"The recording has more than {limit}: save it, and name the file.", USAGE)
-    return {"audio": b2a_base64(data, newline=False).decode("ascii")}
+    return b2a_base64(data, newline=False).decode("ascii")
 
 
 # -- the microphone --------------------------------------------------------------------------
@@ -266,10 +274,10 @@ def _progress(progress: protocol.Progress) -> str:
 
 def vocabulary(session: str | None, cwd: str | None, json: bool) -> int:
     """``podium voice vocabulary``."""
-    request: dict[str, object] = {"session_id": session} if session else {}
+    request: protocol.FindTerms = {"session_id": session} if session else {}
     if cwd is not None or not session:
         request["working_directory"] = os.path.abspath(cwd or os.getcwd())
-    answer: protocol.Terms = call("voice.vocabulary", request)
+    answer = call("voice.vocabulary", request)
     if json:
         return text.emit_json(answer)
     terms = answer.get("terms") or []

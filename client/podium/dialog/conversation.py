@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import select
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from podium import text
 from podium.dialog.ask import Asker
@@ -108,8 +108,9 @@ def say(run: protocol.Run, words: str) -> protocol.Went:
     Raises:
         Failure: it was refused, or the daemon did not come back.
     """
-    asked = {"text": words, "session_id": run.get("session_id")}
-    answer: protocol.Went = certain(
-        "sessions.prompt", {**asked, "client_token": os.urandom(16).hex()}
-    )
-    return answer
+    asked: protocol.Prompt = {
+        "text": words,
+        "session_id": run["session_id"],
+        "client_token": os.urandom(16).hex(),
+    }
+    return cast("protocol.Went", certain("sessions.prompt", asked))  # it waits for no turn

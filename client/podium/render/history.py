@@ -112,8 +112,8 @@ class Visits:
         """Read the visits that are not told yet, with the one that goes on."""
         found, complete = list(self._begun), False
         while not complete:
-            asked = {"run_id": self._run_id, "after": self._after}
-            page: protocol.RunHistory = follow.certain("runs.history", asked)
+            asked: protocol.ReadHistory = {"run_id": self._run_id, "after": self._after}
+            page = follow.certain("runs.history", asked)
             found, complete = joined([*found, *page["visits"]]), page["complete"]
             if page["next"] != self._after:
                 within = page["next"].get("visit")

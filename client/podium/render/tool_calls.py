@@ -47,9 +47,13 @@ def _calls(connection: Connection, session_id: str) -> list[tuple[float, protoco
     found: list[tuple[float, protocol.VisitCall]] = []
     after = 0
     while after < MOST_MESSAGES:
-        asked = {"session_id": session_id, "after_seq": after, "limit": 1000}
+        asked: protocol.SessionMessages = {
+            "session_id": session_id,
+            "after_seq": after,
+            "limit": 1000,
+        }
         try:
-            page: protocol.MessagesPage = connection.call("sessions.messages", asked)
+            page = connection.call("sessions.messages", asked)
         except Failure:
             return found
         for message in page["messages"]:

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import Any
 
+    from podium import protocol
+
 ANSWER_SECONDS = 60.0
 """How long a call waits: ending an agent in order takes the daemon up to some ten seconds."""
 
@@ -57,7 +59,7 @@ class Connection:
         """End the conversation."""
         self._socket.close()
 
-    def call(
+    def ask(
         self,
         method: str,
         params: Mapping[str, object] | None = None,
@@ -89,6 +91,11 @@ class Connection:
                 heed(message)
             elif message.get("id") == number or message.get("id") is None:
                 return _result(message)
+
+    if TYPE_CHECKING:
+        call: protocol.Call  # ``ask``, with each method's parameters and result
+    else:
+        call = ask
 
     @property
     def unread(self) -> bool:
@@ -190,15 +197,21 @@ class Connection:
         return True
 
 
-def call(
+def ask(
     method: str,
     params: Mapping[str, object] | None = None,
     seconds: float | None = ANSWER_SECONDS,
     meanwhile: Callable[[dict[str, Any]], object] | None = None,
 ) -> Any:
-    """Make one call on its own connection; raise what ``Connection`` and its ``call`` raise."""
+    """Make one call on its own connection; raise what ``Connection`` and its ``ask`` raise."""
     with Connection() as connection:
-        return connection.call(method, params, seconds, meanwhile)
+        return connection.ask(method, params, seconds, meanwhile)
+
+
+if TYPE_CHECKING:
+    call: protocol.Call
+else:
+    call = ask
 
 
 def _connect(path: str) -> _socket.socket:

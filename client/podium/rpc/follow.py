@@ -20,7 +20,7 @@ from podium.errors import (
 )
 from podium.paths import socket_path
 from podium.rpc import feed
-from podium.rpc.connection import Connection, call
+from podium.rpc.connection import Connection, ask, call
 from podium.rpc.conversation_state import ConversationState
 
 if TYPE_CHECKING:
@@ -76,29 +76,45 @@ def exit_code(run: protocol.Run | None) -> int:
     return EXIT_CODES.get(ended["class"], ERROR) if ended else ERROR
 
 
-def start(method: str, params: Mapping[str, object]) -> tuple[Connection, Any]:
-    """Start something once and for all: asked again under the same token if the answer is lost."""
+def start_run(params: protocol.RunStart) -> tuple[Connection, protocol.Run]:
+    """Start a run once and for all; returns the connection that it was started over."""
+    return _once("runs.start", params)
+
+
+def start_prompt(params: protocol.Prompt) -> tuple[Connection, protocol.Went]:
+    """Send a prompt once and for all, as ``start_run``."""
+    return _once("sessions.prompt", params)
+
+
+def _once(method: str, params: Mapping[str, object]) -> tuple[Connection, Any]:
+    """Make a call that is made again under the same token where its answer is lost."""
     params = {**params, "client_token": os.urandom(16).hex()}
     connection = Connection()
     try:
-        answer = connection.call(method, params)
+        answer = connection.ask(method, params)
     except ConnectionLost:
         connection = feed.wait_for_daemon(connection.path, RUN_HOPE)
-        answer = connection.call(method, params)
+        answer = connection.ask(method, params)
     return connection, answer
 
 
-def certain(method: str, params: Mapping[str, object]) -> Any:
+def _certain(method: str, params: Mapping[str, object] | None = None) -> Any:
     """Make a call that may be made twice, on its own connection, also while a daemon restarts.
 
     Raises:
         Failure: it was refused, or the daemon did not come back.
     """
     try:
-        return call(method, params)
+        return ask(method, params)
     except (ConnectionLost, DaemonDown):
         with feed.wait_for_daemon(socket_path(), RUN_HOPE) as connection:
-            return connection.call(method, params)
+            return connection.ask(method, params)
+
+
+if TYPE_CHECKING:
+    certain: protocol.Call
+else:
+    certain = _certain
 
 
 class RunFeed(feed.Feed["protocol.Event"]):
@@ -134,9 +150,9 @@ class RunFeed(feed.Feed["protocol.Event"]):
 
     def caught_up(self) -> bool:
         """Return whether every stored event of the run was handed out: a snapshot may be ahead."""
-        asked = {"run_id": self.run_id, "after_seq": self._seq}
+        asked: protocol.RunEvents = {"run_id": self.run_id, "after_seq": self._seq}
         try:
-            page: protocol.EventsPage = self.connection.call("runs.events", asked)
+            page = self.connection.call("runs.events", asked)
         except ConnectionLost:
             return False  # the next look at the feed finds that out
         return not page.get("events")

@@ -18,8 +18,11 @@ PAGE = 1000
 
 def last_messages(connection: Connection, session_id: str, count: int) -> protocol.MessagesPage:
     """Return the last ``count`` messages, in the shape of a result of ``sessions.messages``."""
-    asked = {"session_id": session_id, "limit": min(max(count, 1), PAGE)}
-    page: protocol.MessagesPage = connection.call("sessions.messages", asked)
+    asked: protocol.SessionMessages = {
+        "session_id": session_id,
+        "limit": min(max(count, 1), PAGE),
+    }
+    page = connection.call("sessions.messages", asked)
     if count == 0:
         return {**page, "messages": [], "next_seq": page["last_seq"], "complete": True}
     first = max(page["last_seq"] - count + 1, page["first_seq"])
@@ -49,8 +52,12 @@ class SessionFeed(Feed["protocol.Message"]):
         super().__init__(connection, after_seq)
 
     def _subscribe(self) -> list[protocol.Message]:
-        asked = {"session_id": self.session_id, "after_seq": self._seq, "limit": PAGE}
-        answer: protocol.MessagesPage = self.connection.call("sessions.subscribe", asked)
+        asked: protocol.SessionMessages = {
+            "session_id": self.session_id,
+            "after_seq": self._seq,
+            "limit": PAGE,
+        }
+        answer = self.connection.call("sessions.subscribe", asked)
         if answer["last_seq"] < self._seq:
             raise Failure(
                 "The daemon has begun to number this session's messages anew: "
