@@ -109,7 +109,20 @@ async def _runs_start(context: Ctx, params: runs.RunStart) -> runs.Run:
     for text in params.params.values():
         if isinstance(text, str):
             check_agent_text("params", text)
-    return await context.service.start_run(StartRun(**asdict(params)))
+    request = StartRun(
+        recipe=params.recipe,
+        working_directory=params.working_directory,
+        session_id=params.session_id,
+        params=params.params,
+        agent=params.agent,
+        model=params.model,
+        script=params.script,
+        worktree=params.worktree,
+        anyway=params.anyway,
+        on_question=params.on_question,
+        client_token=params.client_token,
+    )
+    return await context.service.start_run(request)
 
 
 async def _runs_steer(context: Ctx, params: runs.Steer) -> runs.Steered:
@@ -134,7 +147,20 @@ async def _sessions_interrupt(context: Ctx, params: sessions.OneSession) -> Done
 
 async def _sessions_prompt(context: Ctx, params: sessions.Prompt) -> sessions.Went | runs.Turn:
     check_agent_text("text", params.text)
-    request = SendPrompt(**asdict(params))
+    request = SendPrompt(
+        text=params.text,
+        session_id=params.session_id,
+        working_directory=params.working_directory,
+        agent=params.agent,
+        model=params.model,
+        script=params.script,
+        if_busy=params.if_busy,
+        fork=params.fork,
+        take_over=params.take_over,
+        wait=params.wait,
+        permission_mode=params.permission_mode,
+        client_token=params.client_token,
+    )
     if params.wait:
         return await context.service.prompt_and_wait(request)
     return await context.service.prompt(request)

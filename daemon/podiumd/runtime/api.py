@@ -18,7 +18,7 @@ Told = tuple[list[Event], int, int]
 
 
 class StartRun(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Parameters of ``runs.start``. ``new_session_id``: the id that a new session is to have.
+    """A run to be started. ``new_session_id``: the id that a new session is to have.
 
     ``anyway``: a recipe that commits may do so in the whole home, or the whole disk.
     ``script``: the file of turns that the scripted agent plays in this run.
@@ -39,7 +39,7 @@ class StartRun(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
 
 class SendPrompt(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Parameters of ``sessions.prompt``, and fields for a gateway alone.
+    """A prompt to be sent.
 
     ``new_session_id``: the id that a new session is to have. ``system_prompt`` is added to the
     agent's own. ``if_busy = "deliver"``: words for a recipe go into its turn or its next prompt,

@@ -54,7 +54,7 @@ ClosedData = Annotated[Json, Meta(extra_json_schema={"$ref": _DATA + "QuestionCl
 
 
 class RunStart(Params, frozen=True, kw_only=True):
-    """``runs.start``; the fields of the service's ``StartRun``."""
+    """``runs.start``."""
 
     recipe: Name
     working_directory: Directory

@@ -35,7 +35,7 @@ EncodedMessage = Annotated[Raw, Meta(extra_json_schema={"$ref": "#/components/sc
 
 
 class Prompt(Params, frozen=True, kw_only=True):
-    """``sessions.prompt``; the fields of the service's ``SendPrompt``."""
+    """``sessions.prompt``."""
 
     text: Text
     session_id: Id | None = None
