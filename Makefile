@@ -74,7 +74,7 @@ test-long: $(VENV)/.dev claude voice-assets ## what takes long, and all examples
 
 # The real program is 404 MB: 'make test' does without it, .ci/run does not.
 .PHONY: test-codex
-test-codex: $(VENV)/.dev codex ## the tests with the real Codex
+test-codex: $(VENV)/.dev claude codex ## the tests with the real Codex, of some beside the real Claude
 	$(PY) -m pytest $(SHARED) tests/codex
 
 # Node.js comes with the environment of the tests, the program (120 MB) from npm.
