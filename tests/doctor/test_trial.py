@@ -56,7 +56,7 @@ async def test_an_agent_is_begun_and_says_what_it_is_and_nothing_of_it_stays(
     noted: list[Result] = []
     trial = await try_out(acp(tmp_path), environ(tmp_path), noted.append)
     assert set(verdicts(trial).values()) == {"passed"} and trial.passed
-    assert [*verdicts(trial)] == ["61", *(one.number for one in FREE_CASES if one.number != "61")]
+    assert [*verdicts(trial)] == ["07c", *(one.number for one in FREE_CASES if one.number != "07c")]
     assert {one.number for one in noted} == verdicts(trial).keys()
     told = trial.greeting
     assert told is not None and trial.seconds is not None
@@ -81,14 +81,14 @@ async def test_an_agent_that_is_not_logged_in_is_told_how_and_what_says_nothing_
     assert opened.verdict == "failed" and "run 'fake login' in a terminal" in opened.why
     assert not trial.passed and trial.seconds is None
     unplayed = {one.number for one in trial.cases if one.verdict == "unplayed"}
-    assert unplayed == {one.number for one in FREE_CASES if one.opens} - {"61"}
+    assert unplayed == {one.number for one in FREE_CASES if one.opens} - {"07c"}
     assert verdicts(trial)["01"] == "passed"
 
 
 async def test_an_agent_that_begins_a_lost_session_anew_fails(tmp_path: Path) -> None:
     agent = acp(tmp_path, quirks={"begins_anew": True})
     trial = await try_out(agent, environ(tmp_path))
-    assert verdicts(trial)["09c"] == "failed" and verdicts(trial)["61"] == "passed"
+    assert verdicts(trial)["09c"] == "failed" and verdicts(trial)["07c"] == "passed"
     assert "it is not refused" in next(one.why for one in trial.cases if one.number == "09c")
     assert not (tmp_path / "model.jsonl").exists(), "the model was asked"
 
@@ -102,7 +102,7 @@ async def test_each_kind_of_process_can_be_tried(tmp_path: Path, language: str) 
     }
     trial = await try_out(agents[language], environ(tmp_path))
     assert set(verdicts(trial).values()) <= {"passed", "excused"}
-    assert verdicts(trial)["61"] == "passed"
+    assert verdicts(trial)["07c"] == "passed"
     assert not (tmp_path / "model.jsonl").exists(), "the model was asked"
 
 
@@ -128,7 +128,7 @@ async def test_of_a_part_of_podium_nothing_is_begun(tmp_path: Path) -> None:
 
 
 def test_what_an_agent_tells_cannot_drive_the_terminal() -> None:
-    assert "\x1b" not in trial_report.line(Result("61", "words", "failed", "\x1b[2J"))
+    assert "\x1b" not in trial_report.line(Result("07c", "words", "failed", "\x1b[2J"))
 
 
 def typed(home: Path, *words: str) -> int:

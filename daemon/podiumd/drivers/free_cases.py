@@ -21,7 +21,7 @@ from podiumd.drivers.base import SessionNamed, TurnEvent, TurnRequest
 
 NO_PROGRAM: Final = "podium-no-such-program"
 NO_WORD: Final = "podium-no-such-word"
-OPENING: Final = "61"
+OPENING: Final = "07c"
 """The number of the case that opens a session, and wants nothing else."""
 
 TOO_LONG: Final = 4 << 20
@@ -173,7 +173,7 @@ async def a_prompt_that_is_too_long_is_refused(trial: Trial) -> str:
     return ""
 
 
-@_case("62", "a step that may only read does only that, or is refused")
+@_case("12c", "a step that may only read does only that, or is refused")
 async def a_step_that_may_only_read(trial: Trial) -> str:
     request = replace(trial.request(), tools="read-only")
     if not trial.capabilities.read_only_tools:
@@ -184,7 +184,7 @@ async def a_step_that_may_only_read(trial: Trial) -> str:
     return ""
 
 
-@_case("63", "a list of tools holds, or is refused")
+@_case("12d", "a list of tools holds, or is refused")
 async def a_list_of_tools(trial: Trial) -> str:
     request = replace(trial.request(), tools=("Read",))
     if not trial.capabilities.tool_lists:

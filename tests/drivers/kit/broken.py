@@ -116,12 +116,12 @@ def every_end_is_a_success(patch: pytest.MonkeyPatch) -> None:
     _reports(patch, lambda report: replace(report, kind="done"))
 
 
-@noticed_by("61")
+@noticed_by("07c")
 def a_trial_sends_a_prompt(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(driver, "OPENING", claude_control.user_message("go", str(uuid.uuid4())))
 
 
-@noticed_by("62", "63")
+@noticed_by("12c", "12d")
 def a_step_with_fewer_tools_does_not_begin(patch: pytest.MonkeyPatch) -> None:
     def _tools(request: TurnRequest) -> list[str]:
         if request.tools != "all":
