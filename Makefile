@@ -156,6 +156,10 @@ record: $(VENV)/.dev ## write tests/recorded anew: what methods answer, events t
 run-life: $(VENV)/.dev ## draw ARCHITECTURE.md's picture of a run's life anew from the decider's table
 	@$(PY) -m tests.house.run_life
 
+.PHONY: agents-page
+agents-page: $(VENV)/.dev ## write the tables of docs/agents.md anew: what each agent can do
+	@$(PY) -m tests.house.agents_page
+
 .PHONY: wire
 wire: $(VENV)/.dev ## write anew what the client has of the daemon: protocol.py, agent_kinds.py
 	$(PY) -m podiumd schema --python > client/podium/protocol.py.new
