@@ -65,7 +65,7 @@ LONG_TESTS := $(filter-out $(MAIN_PATHS:%=tests/e2e/test_%.py),$(wildcard tests/
 	tests/speech/voice tests/faults/test_campaign.py tests/drivers/test_claude_served.py
 # What has a target of its own, or stands here whole for 'make test-long'.
 ELSEWHERE := --ignore=tests/browser --ignore=tests/user_manager --ignore=tests/codex \
-	--ignore=tests/kimi \
+	--ignore=tests/acp_agents \
 	$(addprefix --ignore=,$(LONG_TESTS))
 .PHONY: test-long
 test-long: $(VENV)/.dev claude voice-assets ## what takes long, and all examples of the properties
@@ -77,10 +77,13 @@ test-long: $(VENV)/.dev claude voice-assets ## what takes long, and all examples
 test-codex: $(VENV)/.dev claude codex ## the tests with the real Codex, of some beside the real Claude
 	$(PY) -m pytest $(SHARED) tests/codex
 
-# Node.js comes with the environment of the tests, the program (120 MB) from npm.
+# Node.js comes with the environment of the tests, the programs (90 to 190 MB each) from npm. A
+# question, and a call of a tool, are held for HOLD_MINUTES with the daemon dead.
+HOLD_MINUTES ?= 30
 .PHONY: agents
-agents: $(VENV)/.dev kimi ## the tests with real agents that speak the Agent Client Protocol
-	$(PY) -m pytest $(SHARED) tests/kimi
+agents: $(VENV)/.dev acp-agents ## the tests with real agents that speak the Agent Client Protocol
+	HOLD_MINUTES=$(HOLD_MINUTES) $(PY) -m pytest $(SHARED) tests/acp_agents \
+		-o faulthandler_timeout=$$(expr $(HOLD_MINUTES) "*" 60 + 900)
 
 .PHONY: voice
 voice: $(VENV)/.dev voice-assets ## the tests of speech with real models and recordings
@@ -106,9 +109,9 @@ claude: $(VENV)/.dev ## install the pinned agent CLI for the end-to-end tests, i
 codex: $(VENV)/.dev ## install the pinned Codex for its tests, in .cache
 	@test -n "$$CODEX_BIN" || $(PY) -m tests.e2e.install_codex
 
-.PHONY: kimi
-kimi: $(VENV)/.dev ## install the pinned Kimi Code for its tests, in .cache
-	@test -n "$$KIMI_JS" || $(PY) -m tests.e2e.install_kimi
+.PHONY: acp-agents
+acp-agents: $(VENV)/.dev ## install the pinned agents of 'make agents', in .cache
+	@PATH="$(abspath $(VENV))/bin:$$PATH" $(PY) -m tests.e2e.install_acp
 
 .PHONY: lint
 lint: $(VENV)/.dev ## ruff, its formatter, and the trio rules of flake8-async

@@ -24,7 +24,7 @@ MODES = {
 }
 """The words for modes; other kinds have some that the daemon knows."""
 
-WITHOUT_SESSIONS = ("acp", "scripted")
+WITHOUT_SESSIONS = ("scripted",)
 """Kinds that keep no transcript."""
 
 PLAYERS = ("scripted",)

@@ -98,6 +98,7 @@ class Capabilities(TypedDict):
     compacts: bool
     names_sessions: bool
     permission_modes: list[str]
+    unasked: list[str]
     exactly_once: Literal["agent", "facts", "mark", "weak"]
     own_tools: Literal["dialect", "inside", "mcp", "none"]
     usage: Literal["cost", "none", "tokens"]

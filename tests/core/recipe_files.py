@@ -31,7 +31,7 @@ _MARK = re.compile(r"# <- (?P<code>[a-z-]+): (?P<words>.*?)(?=\s*# <- |$)")
 
 
 #: ``claude`` can do all, ``plain`` nothing but answer, ``reader`` be kept from writing; ``away`` is
-#: not on this machine.
+#: not on this machine, ``rash`` changes files unasked.
 AGENTS = {
     "claude": Capabilities(
         approvals=True,
@@ -47,6 +47,7 @@ AGENTS = {
     "plain": Capabilities(),
     "reader": Capabilities(resume=True, read_only_tools=True),
     "away": Capabilities(usage="tokens", resume=True),
+    "rash": Capabilities(approvals=True, resume=True, unasked=("Edit",)),
 }
 ABSENT = {"away": "`away` is no program on its PATH. Install it."}
 

@@ -132,6 +132,8 @@ ELSEWHERE = {
     "prune.after-pages": "tests/runtime/test_storage_kills.py",
     "prune.after-path": "tests/runtime/test_storage_kills.py",
     "prune.after-session": "tests/runtime/test_storage_kills.py",
+    "record.after-write": "tests/agents/acp/test_acp_record.py",
+    "record.before-write": "tests/agents/acp/test_acp_record.py",
     "remove.after-make": "tests/e2e/test_worktrees.py",
     "remove.before-make": "tests/e2e/test_worktrees.py",
     "sandbox.after-prepare": "tests/e2e/test_native_crash_sandbox.py",

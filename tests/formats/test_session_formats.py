@@ -128,6 +128,7 @@ def test_what_follows_the_last_newline_is_no_line_yet(format: SessionFormat) -> 
 
 def test_every_format_is_known_by_its_agents_name() -> None:
     assert {name: each.agent for name, each in FORMATS.items()} == {
+        "acp": "acp",
         "claude": "claude",
         "codex": "codex",
         "native": "native",

@@ -8,6 +8,7 @@ from tests.house.source import VIRTUAL_CLOCKS, name_of, naming, tree
 
 # File -> why time itself has to pass there. An entry that is no longer needed fails too.
 MAY_SLEEP: dict[str, str] = {
+    "tests/acp_agents/test_hold.py": "what it proves is that an agent waits so long by its clock",
     "tests/service/held.py": "stands in for systemd, which waits RestartSec= before it starts anew",
 }
 

@@ -8,11 +8,12 @@ and places of its own.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
 import msgspec
+from msgspec.structs import replace
 
 from podiumd.agents.settings import Section
 from podiumd.core.analysis.check_agents import Capabilities
@@ -59,10 +60,11 @@ class OneShot(msgspec.Struct, frozen=True):
 
 
 class Where(msgspec.Struct, frozen=True):
-    """Surroundings of an agent: the whole ``environ`` of its processes, and STATE."""
+    """Surroundings of an agent: the whole ``environ`` of its processes, and STATE; its name."""
 
     environ: Mapping[str, str]
     state: Path
+    agent: str = ""
 
     @property
     def home(self) -> Path:
@@ -94,7 +96,8 @@ class Kind(msgspec.Struct, frozen=True, kw_only=True):
     ``package`` is the folder with its other half, modules ``driver`` and ``doctor``. ``settings``
     are the table's, ``defaults`` those of an agent of a name where its table is silent, if they are
     others than the settings' own; ``plan`` is what they come to, ``folders`` where the agent keeps
-    what is its own. ``standing``: there is an agent of this name without a table. ``variables`` of
+    what is its own. ``standing``: there is an agent of this name without a table. ``known``: the
+    names of further agents that need none where their program is on PATH. ``variables`` of
     the daemon's environment an agent is given beside what every program is; ``daemon_variables``
     are read by the daemon for it. ``remedy`` is what to do where it cannot be used, ``{agent}`` in
     it its name.
@@ -114,6 +117,7 @@ class Kind(msgspec.Struct, frozen=True, kw_only=True):
     plan: Callable[[Any], Plan] = lambda settings: Plan()
     folders: Callable[[Any, Where], Folders] = _nowhere
     standing: bool = True
+    known: Callable[[], Iterable[str]] = tuple
     variables: Variables = Variables()
     daemon_variables: tuple[str, ...] = ()
     remedy: str = ""
@@ -150,4 +154,4 @@ class ConfiguredAgent(msgspec.Struct, frozen=True):
 
     def folders(self, where: Where) -> Folders:
         """Return where it keeps what is its own."""
-        return self.kind.folders(self.settings, where)
+        return self.kind.folders(self.settings, replace(where, agent=self.name))

@@ -34,3 +34,12 @@ def standing_agents() -> dict[str, ConfiguredAgent]:
         for name, kind in KINDS.items()
         if kind.standing
     }
+
+
+def known_agents() -> dict[str, ConfiguredAgent]:
+    """Return the agents that need no table where their program is on PATH, by name."""
+    return {
+        name: ConfiguredAgent(name, kind, kind.settings_of(name))
+        for kind in KINDS.values()
+        for name in kind.known()
+    }

@@ -9,6 +9,7 @@ import errno
 import functools
 import os
 import re
+import shutil
 import stat
 import tomllib
 from collections.abc import Collection, Iterable, Mapping
@@ -19,7 +20,7 @@ import msgspec
 from msgspec.structs import replace
 
 from podiumd.agents.kind import ConfiguredAgent, Kind
-from podiumd.agents.kinds import KINDS
+from podiumd.agents.kinds import KINDS, known_agents
 from podiumd.agents.others import OTHERS
 from podiumd.agents.settings import DRIVER, AgentName, Section
 from podiumd.config.paths import Places, resolve
@@ -84,7 +85,7 @@ def load(
     A file that the person named must exist; without the usual one all defaults hold.
     """
     places = resolve(environ, platform, home, config_flag)
-    reader = _Reader(places.config)
+    reader = _Reader(places.config, found_agents(environ))
     text = _read_text(places)
     if text is not None:
         reader.read_file(text)
@@ -96,6 +97,16 @@ def load(
         sources=reader.sources,
         warnings=ignored_variables(environ, config),
     )
+
+
+def found_agents(environ: Mapping[str, str]) -> dict[str, ConfiguredAgent]:
+    """Return the agents that need no table for their programs are on PATH, by name."""
+    path = environ.get("PATH", "")
+    return {
+        name: agent
+        for name, agent in known_agents().items()
+        if shutil.which(agent.plan.command[0], path=path) is not None
+    }
 
 
 def ignored_variables(environ: Mapping[str, str], config: Config | None = None) -> tuple[str, ...]:
@@ -219,13 +230,14 @@ def _believe(path: Path, found: os.stat_result) -> None:
 class _Reader:
     """Collects checked values, their sources and the faults of all sources."""
 
-    def __init__(self, file: Path) -> None:
+    def __init__(self, file: Path, found: Mapping[str, ConfiguredAgent]) -> None:
         self._file = file
         self._lines = TomlLines("")
         self._config = Config()
+        self._config.agents.update(found)
         self._values: dict[str, Any] = {}
         self._faults: list[str] = []
-        self.sources = dict.fromkeys(values_of(self._config), "default")
+        self.sources = dict.fromkeys(flatten(self._config), "default")
 
     def read_file(self, text: str) -> None:
         try:
@@ -255,7 +267,8 @@ class _Reader:
                 continue
             if name != kind.name:
                 self._config.agents[name] = ConfiguredAgent(name, kind, kind.settings_of(name))
-                self.sources[f"{AGENTS}.{name}.{DRIVER}"] = self._place((*key, DRIVER))
+                place = self._place((*key, DRIVER)) if DRIVER in table else "default"
+                self.sources[f"{AGENTS}.{name}.{DRIVER}"] = place
                 settings = (f"{AGENTS}.{name}.{one}" for one in kind.settings.__struct_fields__)
                 self.sources |= dict.fromkeys(settings, "default")
             said = {one: value for one, value in table.items() if one != DRIVER}
@@ -265,9 +278,10 @@ class _Reader:
         """Return the kind of an agent by its name, or by its table; a missing one is a fault."""
         name, known = key[1], self._config.agents
         said = table.get(DRIVER) if isinstance(table, dict) else None
-        standing = known[name].kind if name in known else None
-        if standing is not None and said in (None, standing.name):
-            return standing
+        usual = known_agents().get(name) or known.get(name)
+        if usual is not None and said in (None, usual.kind.name):
+            return usual.kind
+        standing = KINDS[name] if name in known and name in KINDS else None
         if said is None:
             more = f"; an agent of your own names its {DRIVER}" if isinstance(table, dict) else ""
             self._unknown(key, known, more)

@@ -6,12 +6,13 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
+from podiumd.formats.acp.session import AcpSession
 from podiumd.formats.claude_session import ClaudeSession
 from podiumd.formats.codex_session import CodexSession
 from podiumd.formats.native_session import NativeSession
 from podiumd.formats.session import SessionFormat
 
 FORMATS: Final[Mapping[str, SessionFormat]] = MappingProxyType(
-    {form.agent: form for form in (ClaudeSession(), CodexSession(), NativeSession())}
+    {form.agent: form for form in (AcpSession(), ClaudeSession(), CodexSession(), NativeSession())}
 )
 """By name. A kind of agent says which is its own (``podiumd.agents.kind.Kind.session_format``)."""

@@ -68,6 +68,8 @@ FAILPOINTS: dict[str, str] = {
     "prune.after-path": "a spool, copy or transcript is removed, others are still to be",
     "prune.after-session": "a session that is gone is forgotten, others are still to be",
     "question.after-closed": "the closing of a question is stored, nothing acted on it",
+    "record.after-write": "a turn stands in its session's record, its end is not stored",
+    "record.before-write": "a turn is over, nothing of it stands in its session's record",
     "recovery.after-settle": "a pending effect was looked at and its finding is stored",
     "recovery.before-settle": "a pending effect was found at start, not yet looked at",
     "remove.after-make": "a worktree to be removed has another name, all of it is there",

@@ -323,6 +323,99 @@ def test_an_end_that_is_no_success(reason: str, kind: str) -> None:
     assert talk.dialect.report(Ending()).kind == kind
 
 
+def usd(amount: float) -> dict[str, Any]:
+    return {"used": 1, "size": 2, "cost": {"amount": amount, "currency": "USD"}}
+
+
+@pytest.mark.parametrize("late", [False, True])
+def test_a_turn_costs_what_the_session_costs_more_than_before(*, late: bool) -> None:
+    talk = Talk()
+    talk.greet()
+    talk.update("usage_update", **usd(0.5))
+    talk.answer("open", {"sessionId": "s"})
+    talk.prompted()
+    euros = {"amount": 9.0, "currency": "EUR"}
+    talk.update("usage_update", used=1, size=2, cost=euros)
+    if not late:
+        talk.update("usage_update", **usd(0.75))
+    talk.answer("prompt", {"stopReason": "end_turn"})
+    if late:
+        talk.update("usage_update", **usd(0.75))
+    assert talk.dialect.report(Ending()).cost_usd == 0.25
+
+
+def test_a_plan_is_shown_in_one_line() -> None:
+    talk = Talk()
+    talk.open()
+    talk.prompted()
+    steps = [("Look\naround", "completed"), ("Mend it", "in_progress"), ("Rest", "pending")]
+    entries = [{"content": content, "status": status} for content, status in steps]
+    (shown,) = talk.update("plan", entries=entries)
+    assert shown == Output("", "status", "plan: ✓ Look around; ▶ Mend it; - Rest")
+    assert talk.update("plan", entries=[]) == []
+
+
+def test_that_the_agent_waits_before_it_begins_is_shown() -> None:
+    line = {"method": "_podium/status", "params": {"text": "waiting 9 s"}}
+    assert Talk().say(line) == [Output("", "status", "waiting 9 s")]
+
+
+def option(now: str) -> dict[str, Any]:
+    """An open session whose option ``allow_all`` has this value."""
+    about = {"id": "allow_all", "category": "permissions", "currentValue": now}
+    return {**modes("default"), "configOptions": [about]}
+
+
+def test_an_option_is_set_and_read_back_before_the_prompt() -> None:
+    talk = Talk(**ASKS, options={"allow_all": "off"})
+    talk.open(**option("on"))
+    talk.answer("mode", {})
+    assert talk.methods[-1] == "session/set_config_option"
+    assert talk.sent[-2]["params"] == {"sessionId": "s", "configId": "allow_all", "value": "off"}
+    talk.answer("option:allow_all", {"configOptions": option("off")["configOptions"]})
+    assert talk.methods[-1] == "session/prompt"
+
+
+def test_an_option_that_has_its_value_is_left_alone() -> None:
+    talk = Talk(**ASKS, options={"allow_all": "off"})
+    talk.open(**option("off"))
+    talk.answer("mode", {})
+    assert talk.methods[-1] == "session/prompt"
+
+
+@pytest.mark.parametrize(
+    ("answer", "words"),
+    [
+        ({"result": {"configOptions": option("on")["configOptions"]}}, "does not take 'off'"),
+        ({"error": {"code": -32602, "message": "no"}}, "does not set its option 'allow_all': no"),
+    ],
+)
+def test_an_option_that_keeps_its_value_lets_nothing_be_prompted(
+    answer: dict[str, Any], words: str
+) -> None:
+    talk = Talk(**ASKS, options={"allow_all": "off"})
+    talk.open(**option("on"))
+    talk.answer("mode", {})
+    talk.say({"id": "option:allow_all", **answer})
+    assert words in talk.dialect.hopeless and "session/prompt" not in talk.methods
+
+
+def test_an_option_that_the_agent_has_not_lets_nothing_be_prompted() -> None:
+    talk = Talk(**ASKS, options={"allow_all": "off"})
+    talk.open(**modes("default"))
+    talk.answer("mode", {})
+    assert "has no option 'allow_all'" in talk.dialect.hopeless
+
+
+@pytest.mark.parametrize(("name", "asked"), [("mcp__podium__save", False), ("mcp__x__save", True)])
+def test_an_agent_may_name_a_tool_of_ours_beside_its_title(name: str, *, asked: bool) -> None:
+    talk = Talk(quirks=("meta-names-tools",), served=("save",))
+    talk.open()
+    talk.prompted()
+    call = {"kind": "other", "title": "{}", "_meta": {"toolName": name}}
+    assert bool(talk.ask(call)) is asked
+
+
 def test_of_two_answers_for_once_the_one_that_changes_no_mode_is_taken() -> None:
     options = [
         PermissionOption("switch", "Switch to Default Mode and allow once", "allow_once"),
@@ -337,6 +430,6 @@ def test_a_tool_without_a_kind_has_its_own_name() -> None:
 
 def test_what_is_known_by_name_is_data() -> None:
     known = known_agents()
-    assert known["kimi"].ask_mode == "default" and known["gemini"].resume == "no"
+    assert known["kimi"].ask_mode == "default" and known["gemini"].resume == "load"
     assert {"qwen", "copilot", "opencode", "goose", "cursor", "cline"} < known.keys()
     assert all(one.command for one in known.values())

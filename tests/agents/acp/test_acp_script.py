@@ -51,6 +51,13 @@ def test_the_mode_of_a_turn(tmp_path: Path, request_fields: dict[str, Any], mode
     assert make_script(request, AcpSettings(**FULL), "mine").mode == mode
 
 
+def test_options_for_asking_are_set_but_in_the_mode_that_asks_nothing(tmp_path: Path) -> None:
+    settings = AcpSettings(**FULL, auto_mode="yolo", ask_options={"allow_all": "off"})
+    asks, never = Rig(tmp_path).request(), Rig(tmp_path).request(permission_mode="yolo")
+    assert make_script(asks, settings, "mine").options == {"allow_all": "off"}
+    assert make_script(never, settings, "mine").options == {}
+
+
 def test_the_next_daemon_has_what_the_first_stored(tmp_path: Path) -> None:
     server = ToolsServer(("podium", "mcp"), {"TOKEN": "t"})
     request = Rig(tmp_path).request("go", system_prompt="Be brief.", tools_server=server)

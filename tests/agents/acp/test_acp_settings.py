@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from podiumd.agents.acp.driver import AcpDriver
 from podiumd.agents.acp.kind import AcpSettings, known_agents
@@ -54,6 +56,12 @@ def test_a_quirk_that_nobody_knows_is_a_fault(tmp_path: Path) -> None:
         settings(tmp_path, '[agents.kimi]\ndriver = "acp"\nquirks = ["odd"]\n', "kimi")
 
 
+def test_variables_with_which_it_asks_are_given_beside_those_of_the_table(tmp_path: Path) -> None:
+    text = '[agents.opencode]\n[agents.opencode.env]\nA = "1"\n'
+    env = config_of(tmp_path, text).agents["opencode"].plan.env
+    assert env["A"] == "1" and json.loads(env["OPENCODE_PERMISSION"])["*"] == "ask"
+
+
 async def test_what_it_can_do_is_what_its_table_says() -> None:
     async with watch_spools() as watch:
 
@@ -61,7 +69,8 @@ async def test_what_it_can_do_is_what_its_table_says() -> None:
             return AcpDriver(watch, agent="mine", settings=lambda: made).capabilities
 
         kimi = can(known_agents()["kimi"])
-        assert kimi.approvals and kimi.resume and not kimi.fork and not kimi.read_only_tools
+        assert kimi.approvals and kimi.resume and kimi.fork and not kimi.read_only_tools
+        assert kimi.unasked == ("Edit",)
         assert kimi.permission_modes == ("default", "auto") and kimi.own_tools == "mcp"
         bare = can(AcpSettings(command=("a",), mcp=False))
         assert not bare.approvals and not bare.resume and bare.own_tools == "none"
@@ -89,3 +98,44 @@ def test_the_doctor_looks_for_its_program_and_starts_nothing(tmp_path: Path) -> 
 def test_the_doctor_names_what_is_missing_of_an_agent_that_nobody_knows(tmp_path: Path) -> None:
     found = check_of(tmp_path, '[agents.mine]\ndriver = "acp"\n', "mine")
     assert found.state == "broken" and found.fix == "set agents.mine.command"
+
+
+def found(root: Path, text: str, *programs: str) -> Config:
+    """The configuration of a person on whose PATH these programs are."""
+    for name in programs:
+        program(root, name, "exit")
+    file = root / "config.toml"
+    file.write_text(text)
+    environ = {"PODIUM_HOME": str(root), "PODIUM_CONFIG": str(file), "HOME": str(root)}
+    return load({**environ, "PATH": str(root / "bin")}, "linux", root).config
+
+
+def test_an_agent_whose_program_is_on_path_needs_no_table(tmp_path: Path) -> None:
+    agents = found(tmp_path, "", "qwen", "cursor-agent").agents
+    assert agents["qwen"].settings == known_agents()["qwen"] and agents["qwen"].kind.name == "acp"
+    assert "cursor" in agents and not {"kimi", "gemini"} & agents.keys()
+
+
+@pytest.mark.parametrize("programs", [(), ("kimi",)])
+def test_a_table_of_a_known_name_needs_no_driver_and_may_name_another(
+    tmp_path: Path, programs: tuple[str, ...]
+) -> None:
+    agents = found(tmp_path, '[agents.kimi]\nask_mode = "manual"\n', *programs).agents
+    assert agents["kimi"].kind.name == "acp"
+    assert agents["kimi"].settings == replace(known_agents()["kimi"], ask_mode="manual")
+    other = found(tmp_path, '[agents.kimi]\ndriver = "claude"\n', *programs).agents
+    assert other["kimi"].kind.name == "claude"
+
+
+def test_the_settings_of_an_agent_that_was_found_are_defaults(tmp_path: Path) -> None:
+    program(tmp_path, "qwen", "exit")
+    environ = {
+        "HOME": str(tmp_path),
+        "PATH": str(tmp_path / "bin"),
+        "PODIUM_AGENTS_QWEN_MODEL": "m",
+    }
+    loaded = load({**environ, "PODIUM_HOME": str(tmp_path)}, "linux", tmp_path)
+    assert (
+        loaded.sources["agents.qwen.driver"] == loaded.sources["agents.qwen.command"] == "default"
+    )
+    assert loaded.sources["agents.qwen.model"] == "environment PODIUM_AGENTS_QWEN_MODEL"

@@ -134,17 +134,18 @@ class Asked:
     def _served(self, call: ToolCall) -> bool | None:
         """Return whether a tool of ours is served in this turn; ``None`` for one that is not ours.
 
-        Only of agents that are known to give no other tool such a title.
+        Only of agents that are known to give no other tool such a name.
         """
-        if (
-            "names-own-tools" not in self._script.quirks
-            or (call.kind or leave.OTHER) in leave.TOOLS
-        ):
+        if (call.kind or leave.OTHER) in leave.TOOLS:
             return None
-        title = call.title or ""
-        if not title.startswith(SERVED_PREFIX):
+        name = ""
+        if "names-own-tools" in self._script.quirks:
+            name = call.title or ""
+        elif "meta-names-tools" in self._script.quirks and call.meta is not None:
+            name = call.meta.tool_name
+        if not name.startswith(SERVED_PREFIX):
             return None
-        return title.removeprefix(SERVED_PREFIX) in self._script.served
+        return name.removeprefix(SERVED_PREFIX) in self._script.served
 
     def _close(self, keys: list[str]) -> list[str]:
         return [key for key in keys if self._waiting.pop(key, None) is not None]

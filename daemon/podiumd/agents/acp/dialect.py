@@ -16,8 +16,10 @@ from msgspec.structs import replace
 from podiumd.agents.acp.asked import Asked
 from podiumd.agents.acp.ending import Ends
 from podiumd.agents.acp.handshake import MODE_FENCE, Handshake
+from podiumd.agents.acp.minute import STATUS
+from podiumd.agents.acp.rows import ENDED, Rows
 from podiumd.agents.acp.script import Script
-from podiumd.agents.acp.telling import ENDED, Telling
+from podiumd.agents.acp.telling import Telling
 from podiumd.core.reply.report import TurnReport
 from podiumd.drivers.base import (
     AgentDescribed,
@@ -25,6 +27,7 @@ from podiumd.drivers.base import (
     ApprovalWithdrawn,
     Decision,
     HookRaised,
+    Output,
     PromptState,
     SessionNamed,
     ToolCalled,
@@ -46,10 +49,11 @@ _WORK: Final = frozenset(
 
 
 class AcpDialect:
-    """The conversation of one turn."""
+    """The conversation of one turn. ``rows`` take what is said and done in it."""
 
-    def __init__(self, script: Script) -> None:
+    def __init__(self, script: Script, rows: Rows | None = None) -> None:
         self.script = script
+        self._rows = rows
         self._steps = Steps(version=True)
         self.ends = Ends(errors_as_text="errors-as-text" in script.quirks)
         self._handshake = Handshake(script, self._steps, self.ends.refuse)
@@ -185,11 +189,15 @@ class AcpDialect:
             about = read(wire.CancelRequest, notice.params).request_id
             closed = [] if about is None else self._asked.withdrawn(about)
             return [ApprovalWithdrawn(key) for key in closed]
+        if notice.method == STATUS:
+            return [Output("", "status", str(notice.params.get("text", "")))]
         if notice.method != "session/update":
             return []
         update = read(wire.SessionNotification, notice.params).update
         self._handshake.updated(update)
         self._go_on()
+        if update.cost is not None:
+            self.ends.costs(update.cost.in_usd, before=self._past)
         if self._past or self.ends.end is not None:
             return []
         if update.session_update in _WORK:
@@ -207,16 +215,24 @@ class AcpDialect:
     def _told(self, update: wire.SessionUpdate) -> list[TurnEvent]:
         match update.session_update:
             case "agent_message_chunk":
+                if self._rows is not None:
+                    self._rows.words("reply", update)
                 return self._telling.words(update)
             case "agent_thought_chunk":
+                if self._rows is not None:
+                    self._rows.words("thinking", update)
                 return self._telling.thoughts(update)
             case "tool_call" | "tool_call_update":
                 self.tool_begun = True
                 call = self._asked.note(_call_of(update))
+                if self._rows is not None:
+                    self._rows.tool(call)
                 over = update.status in ENDED
                 closed = self._asked.settled(update.tool_call_id) if over else []
                 withdrawn: list[TurnEvent] = [ApprovalWithdrawn(key) for key in closed]
                 return [*withdrawn, *self._telling.tool(call)]
+            case "plan":
+                return self._telling.plan(update)
             case "usage_update":
                 return self._telling.context(update)
             case _:

@@ -10,10 +10,14 @@ import shutil
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+import trio
+
 from podiumd import __version__
 from podiumd.agents.acp.dialect import AcpDialect
 from podiumd.agents.acp.greeting import greeting
-from podiumd.agents.acp.kind import ACP, AcpSettings, capabilities
+from podiumd.agents.acp.kind import ACP, AcpSettings, capabilities, records_of
+from podiumd.agents.acp.minute import prepare, waiting
+from podiumd.agents.acp.record import keep
 from podiumd.agents.acp.script import check as check_request
 from podiumd.agents.acp.script import make_script, store, stored
 from podiumd.agents.acp.settle import settle
@@ -26,6 +30,7 @@ from podiumd.drivers.spool import SpoolWatch
 from podiumd.drivers.spooled import SPOOL_MEGABYTES, Look
 from podiumd.drivers.spooled_driver import SpooledDriver
 from podiumd.formats.acp import calls
+from podiumd.observe.logs import log
 
 __all__ = ["AcpDriver", "check", "greeting", "make"]
 
@@ -62,7 +67,7 @@ class AcpDriver(SpooledDriver[AcpDialect]):
             spool_megabytes,
             dialect=self._dialect_of,
             spawn=self._spawn,
-            look_back=_look_back,
+            look_back=self._look_back,
         )
 
     @property
@@ -80,7 +85,10 @@ class AcpDriver(SpooledDriver[AcpDialect]):
 
     async def inspect(self, pending: PendingTurn) -> TurnStatus:
         """Look what became of a turn; see ``podiumd.drivers.base.Driver.inspect``."""
-        return await settle(pending)
+        status = await settle(pending)
+        if status.state in ("finished", "broken"):
+            await self._keep(pending)
+        return status
 
     def transcript(
         self, session_id: str, working_directory: str, environment: Mapping[str, str]
@@ -100,11 +108,36 @@ class AcpDriver(SpooledDriver[AcpDialect]):
     async def _spawn(self, request: TurnRequest, dialect: AcpDialect) -> AgentProcess:
         check_request(request, self._settings(), self._agent)
         store(dialect.script, request.directory)
-        return await spawn(request, list(request.command), calls.initialize(__version__))
+        command = list(request.command)
+        if dialect.script.how == "load" and "load-not-within-a-minute" in dialect.script.quirks:
+            command = await self._after_its_minute(request, command)
+        return await spawn(request, command, calls.initialize(__version__))
 
+    async def _after_its_minute(self, request: TurnRequest, command: list[str]) -> list[str]:
+        """Return the command, which waits where the session began within this minute."""
+        home, session = request.environment.get("HOME", "/"), request.agent_session_id or ""
+        copy = self._record(request).with_suffix(".copy")
+        files = self._settings().session_files
+        seconds = await trio.to_thread.run_sync(prepare, files, home, session, copy)
+        return waiting(command, self._agent, seconds) if seconds else command
 
-def _look_back(turn: TurnRequest | PendingTurn) -> Look:
-    async def look() -> Aftermath:
-        return Aftermath()
+    def _look_back(self, turn: TurnRequest | PendingTurn) -> Look:
+        async def look() -> Aftermath:
+            await self._keep(turn)
+            return Aftermath()
 
-    return look
+        return look
+
+    async def _keep(self, turn: TurnRequest | PendingTurn) -> None:
+        """Write the turn into its session's record, which may be the only one that there is."""
+        file = self._record(turn)
+        try:
+            await trio.to_thread.run_sync(keep, Path(turn.directory), turn.turn_id, file)
+        except OSError as error:
+            why = f"{error.strerror}: {file}"
+            log("A turn is not in its session's record", "error", turn_id=turn.turn_id, reason=why)
+
+    def _record(self, turn: TurnRequest | PendingTurn) -> Path:
+        """Return the record of a turn's session, by the turn's directory: STATE/turns/TURN_ID."""
+        state = Path(turn.directory).parents[1]
+        return records_of(self._agent, state) / f"{turn.session_id}.jsonl"

@@ -41,6 +41,13 @@ class Ends:
         """Why going on makes no sense."""
         self.bad_lines = self.lost_lines = 0
         self.tokens: Tokens | None = None
+        self._cost = self._cost_before = 0.0
+
+    def costs(self, told: float | None, *, before: bool) -> None:
+        """Note what the session costs so far; ``before``: without this turn."""
+        if told is not None and before:
+            self._cost_before = told
+        self._cost = self._cost if told is None else max(self._cost, told)
 
     def refuse(self, detail: str) -> None:
         """Note why going on makes no sense; the first reason holds."""
@@ -93,6 +100,7 @@ class Ends:
             detail=end.detail,
             texts=texts,
             result_text=texts[-1] if texts else "",
+            cost_usd=max(0.0, self._cost - self._cost_before),
             tokens=self.tokens,
             seconds=ending.seconds,
             exit_status=ending.exit_status,

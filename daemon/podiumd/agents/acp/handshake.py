@@ -36,7 +36,7 @@ class Handshake:
         self._models = wire.SessionModelState()
         self._options: tuple[wire.ConfigOption, ...] = ()
         self._how = script.how
-        self._mode_answered = self._mode_fenced = False
+        self._mode_answered = self._mode_fenced = self._in_mode = False
         self.session = ""
         self.opened = self.ready = self.deletes = False
         self.described: Described | None = None
@@ -63,6 +63,9 @@ class Handshake:
             self._note(read(wire.OpenedSession, answer.result))
             self._mode_answered = True
             self._see_mode()
+        elif name.startswith(calls.OPTION):
+            self._note(read(wire.OpenedSession, answer.result))
+            self._see_option(name.removeprefix(calls.OPTION))
         elif name == calls.MODEL:
             self.ready = True
 
@@ -127,7 +130,7 @@ class Handshake:
         if script.mode:
             self._set_mode()
         else:
-            self._set_model()
+            self._set_options()
 
     def _set_mode(self) -> None:
         wanted, option = self._script.mode, self._option("mode", "")
@@ -147,16 +150,34 @@ class Handshake:
     def _see_mode(self) -> None:
         """Go on once the agent is known to be in the mode; refuse once it is known not to be."""
         wanted, now = self._script.mode, self._modes.current_mode_id
-        if not self._mode_answered or self.ready or self._model_planned:
+        if not self._mode_answered or self._in_mode:
             return
         if now == wanted or self._script.mode_confirm == "answer":
-            self._set_model()
+            self._set_options()
         elif self._mode_fenced:
             self._refuse(f"{self._script.agent} stays in mode '{now}': '{wanted}' was asked for")
 
-    @property
-    def _model_planned(self) -> bool:
-        return self._steps.has_arrived(calls.MODEL)
+    def _set_options(self) -> None:
+        """Set the first option that has another value than it is to have; then the model."""
+        self._in_mode = True
+        for name, wanted in self._script.options.items():
+            option = self._option("", name)
+            if option is None:
+                self._refuse(f"{self._script.agent} has no option '{name}': '{wanted}' is needed")
+                return
+            if option.current_value != wanted:
+                step = calls.OPTION + name
+                self._plan(step, calls.set_option(step, self.session, name, wanted))
+                return
+        self._set_model()
+
+    def _see_option(self, name: str) -> None:
+        """Go on once the option has its value; refuse where it has another."""
+        option, wanted = self._option("", name), self._script.options[name]
+        if option is not None and option.current_value == wanted:
+            self._set_options()
+        else:
+            self._refuse(f"{self._script.agent} does not take '{wanted}' for its option '{name}'")
 
     def _set_model(self) -> None:
         wanted = self._script.model
@@ -181,6 +202,9 @@ class Handshake:
             self._refuse(f"{agent} is not logged in: {command} in a terminal")
         elif name == calls.MODE:
             self._refuse(f"{agent} does not take the mode '{self._script.mode}': {error.message}")
+        elif name.startswith(calls.OPTION):
+            option = name.removeprefix(calls.OPTION)
+            self._refuse(f"{agent} does not set its option '{option}': {error.message}")
         elif name == calls.MODEL:
             self._refuse(f"{agent} does not take the model '{self._script.model}': {error.message}")
         else:

@@ -14,7 +14,7 @@ from typing import Annotated, Final, Literal
 import msgspec
 from msgspec import Meta
 
-from podiumd.agents.kind import IDLE_SECONDS, TURN_SECONDS, Kind, Plan
+from podiumd.agents.kind import IDLE_SECONDS, TURN_SECONDS, Folders, Kind, Plan, Where
 from podiumd.agents.settings import OptionalModel, Seconds, Section, Text, VariableName, Word
 from podiumd.core.analysis.check_agents import Capabilities
 
@@ -22,11 +22,20 @@ OptionalWord = Annotated[
     str, Meta(pattern=r"\A[^\0\n\r]*\Z", description="a string of one line, which may be empty")
 ]
 
-Quirk = Literal["errors-as-text", "names-own-tools"]
-"""What an agent does in its own way. ``errors-as-text``: the model's failure is its answer.
-``names-own-tools``: the title of a tool of a server is ``mcp__SERVER__TOOL``, and no other's."""
+Quirk = Literal[
+    "deny-ends-turn",
+    "errors-as-text",
+    "load-not-within-a-minute",
+    "meta-names-tools",
+    "names-own-tools",
+]
+"""What an agent does in its own way. ``deny-ends-turn``: a no ends its turn. ``errors-as-text``:
+the model's failure is its answer. ``load-not-within-a-minute``: to load a session within the minute
+in which it began loses it. ``names-own-tools``: the title of a tool of a server is
+``mcp__SERVER__TOOL``, and no other's; ``meta-names-tools``: the member ``_meta.toolName`` is."""
 
 Resume = Literal["resume", "load", "no"]
+Usage = Literal["cost", "tokens", "none"]
 
 KNOWN: Final = Path(__file__).with_name("acp_agents.toml")
 
@@ -37,25 +46,33 @@ class AcpSettings(Section, frozen=True):
     ``ask_mode`` is the agent's word for the mode in which it asks before it uses a tool,
     ``read_only_mode`` and ``auto_mode`` for those in which it may only read, or asks nothing. With
     neither the first nor the last no turn is begun: what it does unasked is never a guess.
+    ``ask_env`` are variables and ``ask_options`` values of its options that hold beside any of its
+    modes but ``auto_mode``, and without which it would not ask. ``unasked`` are the tools that it
+    uses unasked even so: a recipe's step has to allow them.
     ``mode_confirm``: how it confirms a mode, ``read`` by saying which it is in, ``answer`` by no
     more than its answer. ``model_option``: the option that chooses its model, where it has another
     than the one for models. ``resume``: how its sessions are gone on with. ``fork``: they can be
     copied. ``mcp``: it starts servers of tools. ``usage``: what it tells of a turn's use.
-    ``login``: the command by which a person logs in.
+    ``login``: the command by which a person logs in. ``session_files``: where its session files
+    are, with ``{id}`` or the first eight characters of it, ``{id8}``.
     """
 
     command: tuple[Word, ...] = ()
     ask_mode: OptionalWord = ""
     read_only_mode: OptionalWord = ""
     auto_mode: OptionalWord = ""
+    ask_env: dict[VariableName, Text] = msgspec.field(default_factory=dict)
+    ask_options: dict[Word, Word] = msgspec.field(default_factory=dict)
+    unasked: tuple[Word, ...] = ()
     mode_confirm: Literal["read", "answer"] = "read"
     model: OptionalModel = ""
     model_option: OptionalWord = ""
     resume: Resume = "no"
     fork: bool = False
     mcp: bool = True
-    usage: Literal["tokens", "none"] = "none"
+    usage: Usage = "none"
     quirks: tuple[Quirk, ...] = ()
+    session_files: OptionalWord = ""
     login: OptionalWord = ""
     turn_timeout_seconds: Seconds = TURN_SECONDS
     idle_timeout_seconds: Seconds = IDLE_SECONDS
@@ -92,6 +109,7 @@ def capabilities(settings: AcpSettings) -> Capabilities:
         compacts=True,
         names_sessions=True,
         permission_modes=settings.modes,
+        unasked=settings.unasked,
         exactly_once="mark",
         own_tools="mcp" if settings.mcp else "none",
         usage=settings.usage,
@@ -105,12 +123,22 @@ def _shipped() -> dict[str, Capabilities]:
 def _plan(settings: AcpSettings) -> Plan:
     return Plan(
         command=settings.command,
-        env=settings.env,
+        env={**settings.ask_env, **settings.env},
         pass_env=settings.pass_env,
         model=settings.model or None,
         turn_timeout_seconds=settings.turn_timeout_seconds,
         idle_timeout_seconds=settings.idle_timeout_seconds,
     )
+
+
+def records_of(agent: str, state: Path) -> Path:
+    """Return where Podium keeps what it ran of an agent's sessions, whose own files it cannot
+    read."""
+    return state / "agent-sessions" / agent
+
+
+def _folders(settings: AcpSettings, where: Where) -> Folders:
+    return Folders(sessions=records_of(where.agent, where.state))
 
 
 ACP: Final = Kind(
@@ -120,11 +148,14 @@ ACP: Final = Kind(
     settings=AcpSettings,
     defaults=_defaults,
     plan=_plan,
+    folders=_folders,
     standing=False,
+    known=known_agents,
     remedy=(
         "Install it, or set [agents.{agent}] command in the configuration; a PATH that has changed "
         "takes 'podium down && podium up'."
     ),
+    session_format="acp",
     placing=("env", "pass_env"),
     shipped=_shipped,
 )

@@ -28,8 +28,9 @@ class Script(msgspec.Struct, frozen=True, kw_only=True):
     """The words of one turn, ready to be written but for the session's id.
 
     ``session`` is the agent's own id of the one that is gone on with, ``how`` the request for that.
-    ``mode`` is to be set, and confirmed, before the prompt. ``served`` are the tools that Podium
-    serves in the turn. ``opens_only``: there is no prompt.
+    ``mode`` is to be set, and confirmed, before the prompt, and so are ``options``. ``served`` are
+    the tools that Podium serves in the turn. ``asked`` is the prompt without its system text.
+    ``opens_only``: there is no prompt.
     """
 
     agent: str
@@ -39,8 +40,10 @@ class Script(msgspec.Struct, frozen=True, kw_only=True):
     servers: tuple[dict[str, Any], ...]
     prompt: str
     uuid: str
+    asked: str = ""
     mode: str = ""
     mode_confirm: Literal["read", "answer"] = "read"
+    options: dict[str, str] = {}
     model: str = ""
     model_option: str = ""
     tools: str = "all"
@@ -82,6 +85,7 @@ def make_script(request: TurnRequest, settings: AcpSettings, agent: str) -> Scri
     servers = () if server is None else (calls.server(SERVER, server.command, server.environment),)
     resume: Literal["resume", "load"] = "load" if settings.resume == "load" else "resume"
     read_only = request.tools == "read-only"
+    mode = _mode(request, settings)
     return Script(
         agent=agent,
         how=resume if request.session_mode == "resume" else request.session_mode,
@@ -90,8 +94,10 @@ def make_script(request: TurnRequest, settings: AcpSettings, agent: str) -> Scri
         servers=servers,
         prompt=_words(request),
         uuid=request.prompt_uuid,
-        mode=_mode(request, settings),
+        asked=str(whole_text(request.prompt)),
+        mode=mode,
         mode_confirm=settings.mode_confirm,
+        options={} if mode == settings.auto_mode else settings.ask_options,
         model=request.model or "",
         model_option=settings.model_option,
         tools="read-only" if read_only else "all",

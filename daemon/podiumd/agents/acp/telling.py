@@ -5,15 +5,14 @@ from __future__ import annotations
 from typing import Any, Final
 
 from podiumd.agents.acp import leave
+from podiumd.agents.acp.rows import ENDED
 from podiumd.drivers.base import Output, TurnEvent
 from podiumd.formats.acp.wire import SessionUpdate, ToolCall, text_of
 
 DETAIL_CHARACTERS: Final = 200
 RESULT_CHARACTERS: Final = 2000
 
-ENDED: Final = frozenset({"completed", "failed"})
-"""What a use of a tool has come to when it is over."""
-
+_SIGNS: Final = {"completed": "✓", "in_progress": "▶"}
 _TELLING: Final = ("file_path", "path", "pattern", "query", "url")
 
 
@@ -62,6 +61,11 @@ class Telling:
         if over and (result := text_of(call.content)):
             events.append(Output(call.tool_call_id, "tool_result", result[:RESULT_CHARACTERS]))
         return events
+
+    def plan(self, update: SessionUpdate) -> list[TurnEvent]:
+        """Tell the agent's plan, in one line."""
+        steps = "; ".join(f"{_SIGNS.get(one.status, '-')} {one.content}" for one in update.entries)
+        return [Output("", "status", _cut(f"plan: {' '.join(steps.split())}"))] if steps else []
 
     def context(self, update: SessionUpdate) -> list[TurnEvent]:
         """Tell how full the agent's context is."""

@@ -44,7 +44,8 @@ class Capabilities(msgspec.Struct, frozen=True):
     there are, or that there are none; ``deny_words``: its model is given the words of a refusal;
     ``system_text``: its system text may be another in
     each turn; ``compacts``: it sums up what no longer fits by itself, and need not be asked to;
-    ``names_sessions``: it gives its sessions ids of its own.
+    ``names_sessions``: it gives its sessions ids of its own; ``unasked`` are the tools that it uses
+    without asking, in whichever mode it asks about others.
     """
 
     structured_output: bool = False
@@ -62,6 +63,7 @@ class Capabilities(msgspec.Struct, frozen=True):
     compacts: bool = False
     names_sessions: bool = False
     permission_modes: tuple[str, ...] = ()
+    unasked: tuple[str, ...] = ()
     exactly_once: ExactlyOnce = "weak"
     own_tools: OwnTools = "none"
     usage: Usage = "none"
@@ -199,6 +201,10 @@ def _lacks(recipe: Recipe, step: Step, can: Capabilities) -> Iterator[tuple[str,
         yield "talk", "takes no tools from Podium, and only those lead on from a conversation"
     if any(hook.event != "turn-end" for hook in step.hooks) and not can.hooks:
         yield "hooks", "does not ask about each tool: remove the hooks before and after tools"
+    missing = [tool for tool in can.unasked if tool not in step.allow]
+    if missing and step.tools == "all" and step.permission_mode is None:
+        words = ", ".join(f'"{tool}"' for tool in missing)
+        yield "allow", f"uses tools without asking that the step does not allow: add {words}"
     if step.allow and not can.approvals:
         yield "allow", "never asks before it uses a tool: remove 'allow'"
     mode = step.permission_mode

@@ -14,6 +14,7 @@ from podiumd.formats.jsonrpc_lines import Answer, Failure, Id, Notice, Request, 
 INITIALIZE: Final = "initialize"
 OPEN: Final = "open"
 MODE: Final = "mode"
+OPTION: Final = "option:"
 MODEL: Final = "model"
 PROMPT: Final = "prompt"
 DELETE: Final = "delete"

@@ -124,6 +124,12 @@ class PromptResponse(Said, frozen=True):
     usage: Usage | None = None
 
 
+class ToolMeta(Said, frozen=True):
+    """Further members about a tool, of some agents."""
+
+    tool_name: str = ""
+
+
 class ToolCall(Said, frozen=True):
     """A use of a tool, or news of one: what is ``None`` has not changed.
 
@@ -138,6 +144,26 @@ class ToolCall(Said, frozen=True):
     raw_input: Any = None
     raw_output: Any = None
     content: Any = None
+    meta: ToolMeta | None = msgspec.field(default=None, name="_meta")
+
+
+class PlanEntry(Said, frozen=True):
+    """A step of the agent's plan. ``status``: pending, in_progress or completed."""
+
+    content: str = ""
+    status: str = ""
+
+
+class Cost(Said, frozen=True):
+    """The cost of a session so far."""
+
+    amount: float | None = None
+    currency: str = ""
+
+    @property
+    def in_usd(self) -> float | None:
+        """Return it where it is in dollars."""
+        return self.amount if self.currency == "USD" else None
 
 
 class SessionUpdate(ToolCall, frozen=True):
@@ -149,6 +175,8 @@ class SessionUpdate(ToolCall, frozen=True):
     config_options: tuple[ConfigOption, ...] = ()
     used: int | None = None
     size: int | None = None
+    cost: Cost | None = None
+    entries: tuple[PlanEntry, ...] = ()
 
 
 class SessionNotification(Said, frozen=True):

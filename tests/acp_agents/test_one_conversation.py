@@ -4,43 +4,28 @@ from __future__ import annotations
 
 import signal
 import uuid
-from collections.abc import AsyncIterator
-from pathlib import Path
 
 import pytest
 
+from tests.acp_agents.machine import AgentMachine
+from tests.acp_agents.rows import ROWS, Row
 from tests.e2e.daemon import PodiumDaemon
 from tests.e2e.machine import GitRepo
 from tests.e2e.phones import back, paired
 from tests.fakes.model_server import ModelServer
-from tests.kimi.machine import KimiMachine
 from tests.phone.driver import Phone
 
-pytestmark = [pytest.mark.kimi, pytest.mark.slow]
+pytestmark = [pytest.mark.acp_agents, pytest.mark.slow]
 
 
 @pytest.fixture
-def machine(kimi_command: tuple[str, ...], server: ModelServer, tmp_path: Path) -> KimiMachine:
-    made = KimiMachine(tmp_path, tmp_path / "home", Path(kimi_command[0]), server, kimi_command)
-    made.set_up()
-    made.configure()
-    return made
-
-
-@pytest.fixture
-async def podium(machine: KimiMachine) -> AsyncIterator[PodiumDaemon]:
-    async with PodiumDaemon(machine) as daemon:
-        yield daemon
-    print(daemon.log_text())  # shown where the test fails
-
-
-@pytest.fixture
-def repo(machine: KimiMachine) -> GitRepo:
-    return machine.repository()
+def row() -> Row:
+    """Kimi Code alone."""
+    return ROWS["kimi"]
 
 
 async def test_a_phone_begins_a_session_comes_back_and_prompts_again_in_one_conversation(
-    podium: PodiumDaemon, repo: GitRepo, server: ModelServer, machine: KimiMachine
+    podium: PodiumDaemon, repo: GitRepo, server: ModelServer, machine: AgentMachine
 ) -> None:
     said = ("Here it is.", "Welcome.", "Yes.", "You too.")
     server.load({"turns": [{"text": text} for text in said]})

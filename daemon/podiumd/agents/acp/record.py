@@ -1,0 +1,96 @@
+"""The record of a session whose agent's own files are not read: a file that Podium writes.
+
+After a turn its spool is read once more, and what was said and done goes to the end of the file. A
+row that a crash has left unclear is simply written again: one that the file has already is passed
+over, for its uuid follows from its turn and its place in it.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from podiumd.agents.acp.dialect import AcpDialect
+from podiumd.agents.acp.rows import Rows
+from podiumd.agents.acp.script import FILE, stored
+from podiumd.drivers.agent_process import SPOOL
+from podiumd.drivers.spool import SpoolReader
+from podiumd.formats.acp.session import Row
+from podiumd.tools.failpoints import failpoint
+
+_FLAGS: Final = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+class _Known(msgspec.Struct, frozen=True):
+    uuid: str = ""
+
+
+def keep(directory: Path, turn_id: str, file: Path) -> None:
+    """Write the turn of this directory into its session's record, durably; again is harmless.
+
+    Blocks; raises ``OSError``. Nothing is written of a turn whose prompt has not arrived.
+    """
+    script = stored(str(directory))
+    if script is None:
+        return
+    rows = Rows(script)
+    dialect = AcpDialect(script, rows)
+    for line in _lines(directory / SPOOL):
+        dialect.feed(line)
+    if not dialect.taken_up:
+        return
+    times = (_time(directory / FILE), _time(directory / SPOOL))
+    file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    descriptor = os.open(file, _FLAGS, 0o600)
+    try:
+        before = file.read_bytes()
+        made = rows.made(turn_id, times, first=not before)
+        _append(descriptor, before, made)
+    finally:
+        os.close(descriptor)
+
+
+def _append(descriptor: int, before: bytes, rows: list[Row]) -> None:
+    known = {uuid for line in before.split(b"\n") if (uuid := _uuid(line))}
+    new = [msgspec.json.encode(row) + b"\n" for row in rows if row.uuid not in known]
+    torn = b"" if before.endswith(b"\n") or not before else b"\n"
+    failpoint("record.before-write")
+    left = memoryview(torn + b"".join(new))
+    try:
+        while left:
+            left = left[os.write(descriptor, left) :]
+        os.fsync(descriptor)
+    except OSError:
+        os.ftruncate(descriptor, len(before))  # half a row must not stay
+        raise
+    failpoint("record.after-write")
+
+
+def _uuid(line: bytes) -> str:
+    try:
+        return msgspec.json.decode(line, type=_Known).uuid
+    except (msgspec.MsgspecError, RecursionError):
+        return ""
+
+
+def _lines(path: Path) -> Iterator[bytes]:
+    try:
+        spool = SpoolReader(path)
+    except FileNotFoundError:
+        return
+    try:
+        while not spool.at_end:
+            for line in spool.read():
+                yield line.data
+    finally:
+        spool.close()
+
+
+def _time(path: Path) -> str:
+    at = datetime.fromtimestamp(path.stat().st_mtime, UTC)
+    return at.isoformat(timespec="milliseconds").replace("+00:00", "Z")
