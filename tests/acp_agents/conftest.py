@@ -4,15 +4,47 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
+from typing import Final
 
 import pytest
 
 from tests.acp_agents.machine import AgentMachine
 from tests.acp_agents.rows import ROWS, Row
+from tests.acp_agents.table import documented, rendered, words_of
 from tests.e2e.daemon import PodiumDaemon
 from tests.e2e.install_claude import InstallError
 from tests.e2e.machine import GitRepo
 from tests.fakes.model_server import ModelServer
+
+CASES: Final = "test_daemon.py"
+"""The module whose tests are the cases of the table."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Expect a case to fail where the table says so: one that passes then is a failure."""
+    table = documented()
+    for item in items:
+        if isinstance(item, pytest.Function) and item.path.name == CASES:
+            case, agent = words_of(item.originalname), item.callspec.params["row"].name
+            cell = table.get(case, {}).get(agent, "yes")
+            if cell != "yes":
+                item.add_marker(pytest.mark.xfail(strict=True, reason=f"the table says: {cell}"))
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Print what came out, as the table."""
+    cells: dict[tuple[str, str], str] = {}
+    for outcome in ("passed", "xfailed", "failed"):
+        for report in terminalreporter.stats.get(outcome, ()):
+            module, _, test = report.nodeid.partition("::")
+            if module.endswith(CASES) and report.when in ("call", "setup"):
+                name, _, agent = test.rstrip("]").partition("[")
+                said = str(getattr(report, "wasxfail", "")).removeprefix("the table says: ")
+                cells[words_of(name), agent] = said or ("yes" if outcome == "passed" else "FAILED")
+    if cells:
+        terminalreporter.section("agents and cases")
+        for line in rendered(cells, ROWS):
+            terminalreporter.line(line)
 
 
 @pytest.fixture(params=ROWS.values(), ids=list(ROWS))

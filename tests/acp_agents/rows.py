@@ -37,6 +37,7 @@ class Row:
     name: str
     set_up: Callable[[Path, str], Mapping[str, str]]
     shell: Callable[[str], Mapping[str, Any]]
+    write: Callable[[str, str], Mapping[str, Any]]
     own_tool: str = "mcp__podium__{name}"
 
     @property
@@ -115,14 +116,37 @@ def _run_shell_command(line: str) -> Mapping[str, Any]:
     return {"name": "run_shell_command", "input": given}
 
 
+def _writing(tool: str, path: str, text: str) -> Callable[[str, str], Mapping[str, Any]]:
+    """Return what builds a call of a tool that makes a file; the names are its parameters'."""
+    return lambda file, words: {"name": tool, "input": {path: file, text: words}}
+
+
 ROWS: Final = {
     row.name: row
     for row in (
-        Row("kimi", _kimi, _bash),
-        Row("qwen", _qwen, _run_shell_command),
-        Row("gemini", _gemini, _run_shell_command, "mcp_podium_{name}"),
-        Row("copilot", _copilot, _small_bash, "podium-{name}"),
-        Row("opencode", _opencode, _small_bash, "podium_{name}"),
+        Row("kimi", _kimi, _bash, _writing("Write", "path", "content")),
+        Row("qwen", _qwen, _run_shell_command, _writing("write_file", "file_path", "content")),
+        Row(
+            "gemini",
+            _gemini,
+            _run_shell_command,
+            _writing("write_file", "file_path", "content"),
+            "mcp_podium_{name}",
+        ),
+        Row(
+            "copilot",
+            _copilot,
+            _small_bash,
+            _writing("create", "path", "file_text"),
+            "podium-{name}",
+        ),
+        Row(
+            "opencode",
+            _opencode,
+            _small_bash,
+            _writing("write", "filePath", "content"),
+            "podium_{name}",
+        ),
     )
 }
 """By the name of the agent, which is that of its table too."""

@@ -57,31 +57,42 @@ async def test_a_command_is_asked_about_and_runs_once_it_is_allowed(
 async def test_a_second_command_is_asked_about_as_the_first(
     podium: PodiumDaemon, repo: GitRepo, server: ModelServer, machine: AgentMachine, row: Row
 ) -> None:
-    other = "touch other"
-    same = "echo again >> made"
+    other, same = "touch other", "echo again >> made"
     story = when("Work on it", row.run(ONCE), row.run(other), row.run(same), word("complete"))
-    server.load({**SIDE, "rules": [story]})
+    server.load({**SIDE, "rules": [story], "default": word("complete")})
     async with asked_of(podium, machine, repo) as feed:
         await answered(podium, feed, "allow")
-        await answered(podium, feed, "deny", other)
+        await answered(podium, feed, "allow", other)
         await answered(podium, feed, "deny", same)
         await feed.end()
-    assert (repo.path / "made").read_text() == "ran\n" and not (repo.path / "other").exists()
+    assert (repo.path / "made").read_text() == "ran\n" and (repo.path / "other").exists()
 
 
 async def test_a_denied_command_does_not_run_and_the_turn_goes_on(
     podium: PodiumDaemon, repo: GitRepo, server: ModelServer, machine: AgentMachine, row: Row
 ) -> None:
-    server.load(
-        {
-            "side": {"text": "A title"},
-            "rules": [when("Work on it", row.run(ONCE), word("complete"))],
-        }
-    )
+    story = when("Work on it", row.run(ONCE), word("complete"))
+    server.load({**SIDE, "rules": [story], "default": word("complete")})
     async with asked_of(podium, machine, repo) as feed:
         await answered(podium, feed, "deny")
         done = await feed.end()
-    assert done["exit"]["reason"] == "turn-complete" and not (repo.path / "made").exists()
+    assert not (repo.path / "made").exists(), "it ran although it was denied"
+    assert done["exit"]["reason"] == "turn-complete" and done["turns"] == 1
+
+
+async def test_a_change_of_a_file_is_asked_about(
+    podium: PodiumDaemon, repo: GitRepo, server: ModelServer, machine: AgentMachine, row: Row
+) -> None:
+    write = {"tools": [row.write(str(repo.path / "made"), "ran\n")]}
+    server.load({**SIDE, "rules": [when("Work on it", write, {"text": "Done."})]})
+    agent = {"agent": machine.row.name, "working_directory": str(repo.path)}
+    run = await podium.rpc("sessions.prompt", text="Work on it.", **agent)
+    async with podium.follow(run["run_id"]) as feed:
+        asked = await feed.until("question.opened")
+        assert asked["tool"] == "Edit" and not (repo.path / "made").exists()
+        await podium.rpc("questions.answer", question_id=asked["question_id"], answer="allow")
+        await feed.end()
+    assert (repo.path / "made").read_text().strip() == "ran"
 
 
 async def test_a_tool_of_podiums_is_called_and_asked_of_nobody(
@@ -202,3 +213,34 @@ async def test_a_session_is_listed_and_read_under_one_name(
     assert session["agent"] == machine.row.name and session["name"] == "Look around"
     read = await podium.rpc("sessions.messages", session_id=session["session_id"])
     assert [one["text"] for one in read["messages"]][-2:] == ["Look around", "I looked."]
+
+
+async def test_a_failure_of_the_model_is_no_success(
+    podium: PodiumDaemon, repo: GitRepo, server: ModelServer, machine: AgentMachine
+) -> None:
+    error = {"error": {"status": 401, "type": "authentication_error", "message": "invalid key"}}
+    server.load({"default": error})
+    agent = ("--agent", machine.row.name)
+    said = await podium.cli("prompt", "Look around", *agent, cwd=repo.path)
+    assert said.code == 1, said
+
+
+async def test_a_session_is_copied_and_both_go_on_apart(
+    podium: PodiumDaemon, repo: GitRepo, server: ModelServer, machine: AgentMachine
+) -> None:
+    rules = [
+        when("Work on it", word("complete", "The word is plum.")),
+        when("the copy", {"text": "So it is."}),
+        when("the first", {"text": "As before."}),
+    ]
+    server.load({**SIDE, "rules": rules})
+    async with asked_of(podium, machine, repo) as feed:
+        first = (await feed.end())["session_id"]
+    fork = ("--session", first, "--fork")
+    copied = await podium.cli("prompt", "Say the copy", *fork, cwd=repo.path)
+    assert (copied.code, copied.out.strip()) == (0, "So it is."), copied
+    again = await podium.cli("prompt", "Say the first", "--session", first, cwd=repo.path)
+    assert (again.code, again.out.strip()) == (0, "As before."), again
+    asked = {one.matched: one.anywhere for one in server.requests}
+    assert "plum" in asked["rules[1]"] and "plum" in asked["rules[2]"]
+    assert "the copy" not in asked["rules[2]"]
