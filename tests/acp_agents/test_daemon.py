@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 from contextlib import AbstractAsyncContextManager, suppress
@@ -244,3 +245,16 @@ async def test_a_session_is_copied_and_both_go_on_apart(
     asked = {one.matched: one.anywhere for one in server.requests}
     assert "plum" in asked["rules[1]"] and "plum" in asked["rules[2]"]
     assert "the copy" not in asked["rules[2]"]
+
+
+async def test_it_is_tried_without_a_prompt(
+    podium: PodiumDaemon, repo: GitRepo, server: ModelServer, machine: AgentMachine
+) -> None:
+    said = await podium.cli("agent", "try", machine.row.name, "--json", cwd=repo.path)
+    told = json.loads(said.out)
+    assert said.code == 0 and told["ok"], told
+    assert told["greeting"]["version"] and told["greeting"]["modes"]
+    assert {one["verdict"] for one in told["cases"]} == {"passed"}
+    assert server.requests == []
+    (listed,) = [one for one in await podium.rpc("agents.list") if one["name"] == machine.row.name]
+    assert listed["capabilities"] == told["capabilities"] and listed["program"]
