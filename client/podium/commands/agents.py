@@ -20,6 +20,7 @@ CAPABILITIES = {
     "steer": "takes words while it works",
     "interrupt": "stops when it is asked to",
     "approvals": "asks before it uses a tool",
+    "unasked": "but for these, unasked",
     "read_only_tools": "can be kept to reading",
     "tool_lists": "can be kept to a list of tools",
     "deny_words": "is told why it may not",
@@ -83,4 +84,6 @@ def shown(value: object) -> str:
     """Show the value of a capability in a word."""
     if isinstance(value, bool) or value is None:
         return "yes" if value else "-"
+    if isinstance(value, (list, tuple)):
+        return text.fold(" ".join(map(str, value)), 16) or "-"
     return "-" if value == "none" else text.fold(value, 16)

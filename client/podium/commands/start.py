@@ -156,9 +156,9 @@ def prompt(
     if session is None and (fork or take_over):
         option = "--fork" if fork else "--take-over"
         raise Failure(f"{option} needs '--session ID', the session that it is about.", USAGE)
-    said, here = given_text(words), cwd is not None or session is None
-    request: protocol.Prompt = {
-        "text": said,
+    here = cwd is not None or session is None
+    asked: protocol.Prompt = {
+        "text": given_text(words),
         "session_id": session,
         "agent": agent,
         "model": model,
@@ -168,7 +168,16 @@ def prompt(
         "take_over": take_over,
         "permission_mode": "allow-all" if allow_all else None,
     }
-    request = present(request)
+    return _follow_prompt(present(asked), if_busy, detach, json)
+
+
+def _follow_prompt(
+    request: protocol.Prompt,
+    if_busy: Literal["refuse", "queue", "steer"] | None,
+    detach: bool,
+    json: bool,
+) -> int:
+    said = request["text"]
     if if_busy is not None:
         request["if_busy"] = if_busy
     try:
