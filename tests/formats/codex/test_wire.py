@@ -65,6 +65,14 @@ def test_every_struct_reads_with_its_defaults_alone() -> None:
         assert read(shape, {}) == shape()
 
 
+def test_leave_for_once_is_offered_where_the_request_names_it_or_names_nothing() -> None:
+    def asked(*offered: object) -> wire.CommandApproval:
+        return read(wire.CommandApproval, {"availableDecisions": [*offered]})
+
+    assert read(wire.CommandApproval, {}).takes_yes and asked("cancel", "accept").takes_yes
+    assert not asked("acceptForSession", {"accept": {}}).takes_yes and not asked().takes_yes
+
+
 def test_what_is_asked_is_a_line_under_its_steps_name() -> None:
     greeting, greeted = calls.initialize("1.2")
     assert read_line(greeted) == Notice("initialized")
@@ -77,6 +85,9 @@ def test_what_is_asked_is_a_line_under_its_steps_name() -> None:
         calls.start_turn("t", "u", "go", ["/a.png"], {"model": "m"}),
         calls.steer_turn("t", "n", "u", "and"),
         calls.interrupt_turn("t", "n"),
+        calls.interrupt_turn("t", "n", "stop:n"),
+        calls.list_queued("t"),
+        calls.start_queued("queue:1", "t"),
     ]
     found = [read_line(line) for line in asked]
     assert [one.method for one in found if isinstance(one, Request)] == [
@@ -88,9 +99,13 @@ def test_what_is_asked_is_a_line_under_its_steps_name() -> None:
         "turn/start",
         "turn/steer",
         "turn/interrupt",
+        "turn/interrupt",
+        "thread/queue/list",
+        "thread/queue/start",
     ]
     assert [one.id for one in found if isinstance(one, Request)] == [
-        *("initialize", "account", "open", "open", "open", "prompt", "steer:u", "interrupt")
+        *("initialize", "account", "open", "open", "open", "prompt", "steer:u", "interrupt"),
+        *("stop:n", "rest", "queue:1"),
     ]
     prompt = found[5]
     assert isinstance(prompt, Request) and prompt.params == {
@@ -113,6 +128,8 @@ def test_only_members_that_are_compared_are_sent() -> None:
         "TurnStartParams": calls.start_turn("t", "u", "go", [], {}),
         "TurnSteerParams": calls.steer_turn("t", "n", "u", "x"),
         "TurnInterruptParams": calls.interrupt_turn("t", "n"),
+        "ThreadQueueListParams": calls.list_queued("t"),
+        "ThreadQueueStartParams": calls.start_queued("queue:1", "t"),
     }
     for name, line in sent.items():
         message = read_line(line)
