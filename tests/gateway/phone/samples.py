@@ -7,6 +7,8 @@ from typing import Any
 
 from podiumd.core.recipe.exits import Exit
 from podiumd.gateway.phone.feed.history import Message, Session
+from podiumd.projects.records import CommandRecord
+from podiumd.projects.resources import Resource
 from podiumd.wire.recipes import RecipeRow
 from podiumd.wire.sessions import Session as Row
 from tests.phone.decoders.recorder import RECORDER
@@ -64,17 +66,18 @@ def a_recipe(**changes: Any) -> RecipeRow:
     return RecipeRow(**{**row, **changes})
 
 
-def a_run(**changes: Any) -> Json:
-    """What ``recipe_started`` reads of a public run."""
-    run = {
+def a_standing(**changes: Any) -> Json:
+    """What ``recipe_started`` is given of a run."""
+    standing = {
         "session_id": SESSION,
-        "recipe": "implement-and-review",
+        "recipe_id": "implement-and-review",
         "step": "code-review",
-        "status": "running",
         "step_count": 2,
-        "limits": {"max_total_steps": 12},
+        "max_total_steps": 12,
+        "label": "Review & Co",
+        "first_prompt": "Do it.",
     }
-    return {**run, **changes}
+    return {**standing, **changes}
 
 
 def an_exit(**changes: Any) -> Exit:
@@ -111,7 +114,7 @@ def a_question(**changes: Any) -> Json:
     return {**question, **changes}
 
 
-def a_command(**changes: Any) -> Json:
+def a_command(**changes: Any) -> CommandRecord:
     """A row of the commands that were run."""
     row = {
         "command_session_id": f"cmd-{UUID}",
@@ -123,18 +126,19 @@ def a_command(**changes: Any) -> Json:
         "duration_ms": 1200,
         "output_preview": "built",
     }
-    return {**row, **changes}
+    return CommandRecord(**{**row, **changes})
 
 
-def a_file(**changes: Any) -> Json:
+def a_file(**changes: Any) -> Resource:
     """A file that was uploaded."""
     file = {
         "filename": "plan.pdf",
         "path": "/home/ada/gate/.untethered/resources/plan.pdf",
+        "relative_path": ".untethered/resources/plan.pdf",
         "size": 7,
         "timestamp": "2026-01-02T03:04:05.678Z",
     }
-    return {**file, **changes}
+    return Resource(**{**file, **changes})
 
 
 def a_log(last_seq: int, **changes: Any) -> Session:

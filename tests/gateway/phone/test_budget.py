@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from podiumd.gateway.phone.protocol import budget, outgoing, outgoing_recipes, outgoing_tools
 from podiumd.gateway.phone.protocol.wire import frame
+from podiumd.projects.menu import Item
 from tests.gateway.phone.samples import (
     SESSION,
     a_command,
@@ -132,7 +133,7 @@ def test_lists_lose_their_last_rows() -> None:
         ),
         (
             outgoing_tools.available_commands(
-                "/", [{"id": "a", "label": "a" * 40, "type": "command"}] * 50, [], 2048
+                "/", [Item(id="a", label="a" * 40, type="command")] * 50, [], 2048
             ),
             "project_commands",
         ),

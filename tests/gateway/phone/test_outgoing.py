@@ -15,6 +15,7 @@ from podiumd.gateway.phone.feed import history
 from podiumd.gateway.phone.protocol import outgoing as o
 from podiumd.gateway.phone.protocol import outgoing_recipes as r
 from podiumd.gateway.phone.protocol import outgoing_tools as t
+from podiumd.projects.menu import Item
 from podiumd.wire.sessions import LockHolder
 from tests.gateway.phone.samples import (
     SESSION,
@@ -25,8 +26,8 @@ from tests.gateway.phone.samples import (
     a_log,
     a_question,
     a_recipe,
-    a_run,
     a_session,
+    a_standing,
     an_exit,
     messages,
     read,
@@ -36,17 +37,16 @@ HERE: Final = Path(__file__).with_name("frames.txt")
 RUN: Final = f"cmd-{UUID}"
 HOLDER: Final = LockHolder(kind="foreign", pid=7, since="2026-01-02T03:04:05.000Z")
 NAMELESS: Final = {"name": "", "last_modified": "2026-01-02T03:04:05Z"}
-UNFINISHED: Final = {"exit_code": None, "duration_ms": None, "working_directory": None}
+UNFINISHED: Final = {"exit_code": None, "duration_ms": None, "working_directory": ""}
 HEARD: Final[Json] = {"language": "en", "duration_ms": 900, "latency_ms": 200}
-COMMANDS: Final[list[Json]] = [
-    {"id": "build", "label": "Build", "type": "command", "description": "Make it", "argv": []},
-    {
-        "id": "docker",
-        "label": "Docker",
-        "type": "group",
-        "description": None,
-        "children": [{"id": "docker-up", "label": "Up", "type": "command"}],
-    },
+COMMANDS: Final = [
+    Item(id="build", label="Build", type="command", description="Make it"),
+    Item(
+        id="docker",
+        label="Docker",
+        type="group",
+        children=(Item(id="docker-up", label="Up", type="command"),),
+    ),
 ]
 RECIPES: Final = [
     a_recipe(id="rebase", label="Rebase", description="On main"),
@@ -57,7 +57,7 @@ RECIPES: Final = [
 
 
 def started(first_prompt: str = "Do it.", **changes: Any) -> bytes:
-    return r.recipe_started(a_run(**changes), label="Review & Co", first_prompt=first_prompt)
+    return r.recipe_started(**a_standing(first_prompt=first_prompt, **changes))
 
 
 def ended(**changes: Any) -> bytes:
@@ -135,14 +135,12 @@ FRAMES: Final[list[tuple[str, list[bytes]]]] = [
         "P-11.3, P-11.5",
         [
             started(),
-            started(limits=None, step_count=0),
-            started(limits={"max_total_steps": None}, step_count=0),
-            started(limits={}, step_count=0),
-            r.recipe_started(a_run(), label="", first_prompt="", ios_session_id="X"),
+            started(max_total_steps=None, step_count=0),
+            started("", label="", ios_session_id="X"),
         ],
     ),
     ("P-11.4", [started("Do it.\n\n  Then\ttest."), started("x" * 121), started("")]),
-    ("P-11.7", [started(step=None, status="queued", step_count=0)]),
+    ("P-11.7", [started(step="queued", step_count=0)]),
     (
         "P-11.5, P-11.8",
         [
@@ -195,12 +193,12 @@ FRAMES: Final[list[tuple[str, list[bytes]]]] = [
         [t.command_output(RUN, "stdout", "built"), t.command_output(RUN, "stderr", "built")],
     ),
     ("P-13.4", [t.command_complete(RUN, -15, 1200)]),
-    ("P-13.5", [t.command_history([a_command(log="/x")], 50)]),
+    ("P-13.5", [t.command_history([a_command()], 50)]),
     (
         "P-13.6",
         [
             t.command_history([a_command(output_preview=preview, **UNFINISHED)], 50)
-            for preview in (None, "", "x" * 201)
+            for preview in ("", "x" * 201)
         ],
     ),
     (

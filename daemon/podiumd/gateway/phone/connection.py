@@ -222,8 +222,9 @@ class Phone(PhoneLink):
     async def commands(self, directory: str | None) -> bytes:
         """Build the message that lists what may be run in a directory, and anywhere."""
         offered = await self._services.workshop.offer(directory)
-        project, general = msgspec.to_builtins((offered.project, offered.general))
-        return outgoing_tools.available_commands(directory, project, general, self.budget)
+        return outgoing_tools.available_commands(
+            directory, offered.project, offered.general, self.budget
+        )
 
     async def send_lists(self) -> None:
         """Send the list of sessions and the recent ones."""

@@ -167,16 +167,15 @@ def _shown(started: f.RunStarted) -> Shown:
 def started(shown: Shown, ios_session_id: str | None = None, status: str = "running") -> bytes:
     """Build ``recipe_started`` of a recipe as it stands now; ``status`` stands in before its first
     step."""
-    run = {
-        "session_id": shown.session_id,
-        "recipe": shown.recipe_id,
-        "step": shown.step or None,
-        "status": status,
-        "step_count": shown.step_count,
-        "limits": {"max_total_steps": shown.max_total_steps},
-    }
     return recipes.recipe_started(
-        run, label=shown.label, first_prompt=shown.first_prompt, ios_session_id=ios_session_id
+        shown.session_id,
+        shown.recipe_id,
+        shown.step or status,
+        step_count=shown.step_count,
+        max_total_steps=shown.max_total_steps,
+        label=shown.label,
+        first_prompt=shown.first_prompt,
+        ios_session_id=ios_session_id,
     )
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import msgspec
-
 from podiumd.gateway.phone.connection import Phone
 from podiumd.gateway.phone.protocol import outgoing_tools, requests
 from podiumd.gateway.phone.services import Services
@@ -32,16 +30,14 @@ async def get_command_history(
     phone: Phone, services: Services, message: requests.GetCommandHistory
 ) -> None:
     records = services.workshop.commands.history(message.working_directory, message.limit)
-    rows = [msgspec.to_builtins(record) for record in records]
-    phone.send(outgoing_tools.command_history(rows, message.limit, phone.budget))
+    phone.send(outgoing_tools.command_history(records, message.limit, phone.budget))
 
 
 async def get_command_output(
     phone: Phone, services: Services, message: requests.GetCommandOutput
 ) -> None:
     record, output = await services.workshop.commands.output(message.command_session_id)
-    row = msgspec.to_builtins(record)
-    phone.send(outgoing_tools.command_output_full(row, output, phone.budget))
+    phone.send(outgoing_tools.command_output_full(record, output, phone.budget))
 
 
 async def upload_file(phone: Phone, services: Services, message: requests.UploadFile) -> None:
@@ -52,13 +48,12 @@ async def upload_file(phone: Phone, services: Services, message: requests.Upload
     except ProjectError as refusal:
         phone.send(outgoing_tools.upload_error(str(refusal)))
         return
-    phone.send(outgoing_tools.file_uploaded(msgspec.to_builtins(stored)))
+    phone.send(outgoing_tools.file_uploaded(stored))
 
 
 async def list_resources(phone: Phone, services: Services, message: requests.ListResources) -> None:
     files = await services.workshop.resources.list(message.storage_location)
-    rows = [msgspec.to_builtins(each) for each in files]
-    phone.send(outgoing_tools.resources_list(rows, message.storage_location, phone.budget))
+    phone.send(outgoing_tools.resources_list(files, message.storage_location, phone.budget))
 
 
 async def delete_resource(

@@ -1,6 +1,6 @@
 """Server messages about recipes, and the questions that runs ask. Pure.
 
-``run``, ``exit`` and ``question`` are those of the public contract. Names of recipes and steps
+``exit`` and ``question`` are those of the public contract. Names of recipes and steps
 stand as they are written, with their hyphens.
 """
 
@@ -47,25 +47,32 @@ def available_recipes(
 
 
 def recipe_started(
-    run: Json, *, label: str, first_prompt: str, ios_session_id: str | None = None
+    session_id: str,
+    recipe_id: str,
+    step: str,
+    *,
+    step_count: int,
+    max_total_steps: int | None,
+    label: str,
+    first_prompt: str,
+    ios_session_id: str | None = None,
 ) -> bytes:
     """Report where a recipe stands: at its start, at each step, and for a phone that just came.
 
     ``first_prompt`` is that of the recipe; only its beginning is sent. A run that has come to no
-    step yet has its status in the step's place: an app drops the message without one.
+    step yet has its status as ``step``: an app drops the message without one.
     """
-    label = label or run["recipe"]
-    step = run["step"] or run["status"]
+    label = label or recipe_id
     echo = {} if ios_session_id is None else {"ios_session_id": ios_session_id}
     return frame(
         "recipe_started",
-        session_id=run["session_id"],
-        recipe_id=run["recipe"],
+        session_id=session_id,
+        recipe_id=recipe_id,
         recipe_label=label,
         current_step=step,
         step=step,
-        step_count=max(1, run["step_count"]),
-        max_total_steps=(run["limits"] or {}).get("max_total_steps"),
+        step_count=max(1, step_count),
+        max_total_steps=max_total_steps,
         message=starting(label, first_prompt),
         **echo,
     )

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Final, Literal
 
 from podiumd.gateway.phone.protocol import budget, dates, outgoing
 from podiumd.gateway.phone.protocol.wire import Json, frame
+from podiumd.projects.menu import Item
+from podiumd.projects.records import CommandRecord
+from podiumd.projects.resources import Resource
 
 UPLOAD_FAILED: Final = "Failed to upload file"
 """Apps know an upload that failed by how its error begins."""
@@ -17,8 +20,8 @@ _PREVIEW_CHARACTERS: Final = 200
 
 def available_commands(
     working_directory: str | None,
-    project: list[Json],
-    general: list[Json],
+    project: Sequence[Item],
+    general: Sequence[Item],
     frame_bytes: int = budget.DEFAULT_BYTES,
 ) -> bytes:
     """Build the list of a directory's commands. The general ones precede the project's."""
@@ -32,12 +35,12 @@ def available_commands(
     return budget.listed(message, "project_commands", items, frame_bytes)
 
 
-def _command(item: Json) -> Json:
-    command = {"id": item["id"], "label": item["label"], "type": item["type"]}
-    if item.get("description"):
-        command["description"] = item["description"]
-    if item.get("children") is not None:
-        command["children"] = [_command(child) for child in item["children"]]
+def _command(item: Item) -> Json:
+    command: Json = {"id": item.id, "label": item.label, "type": item.type}
+    if item.description:
+        command["description"] = item.description
+    if item.type == "group":
+        command["children"] = [_command(child) for child in item.children]
     return command
 
 
@@ -81,56 +84,54 @@ def command_error(command_id: str, message: str) -> bytes:
 
 
 def command_history(
-    rows: Iterable[Json], limit: int, frame_bytes: int = budget.DEFAULT_BYTES
+    records: Iterable[CommandRecord], limit: int, frame_bytes: int = budget.DEFAULT_BYTES
 ) -> bytes:
     """Commands that were run, newest first; one that runs has no exit code and no duration."""
     message = {"type": "command_history", "sessions": [], "limit": limit}
-    return budget.listed(message, "sessions", [_history(row) for row in rows], frame_bytes)
+    return budget.listed(message, "sessions", [_history(record) for record in records], frame_bytes)
 
 
-def _history(row: Json) -> Json:
-    shown = {
-        "command_session_id": row["command_session_id"],
-        "command_id": row["command_id"],
-        "shell_command": row["shell_command"],
-        "working_directory": row["working_directory"] or "",
-        "timestamp": dates.fractional(row["timestamp"]),
+def _history(record: CommandRecord) -> Json:
+    ended = {"exit_code": record.exit_code, "duration_ms": record.duration_ms}
+    return {
+        "command_session_id": record.command_session_id,
+        "command_id": record.command_id,
+        "shell_command": record.shell_command,
+        "working_directory": record.working_directory,
+        "timestamp": dates.fractional(record.timestamp),
+        **{name: value for name, value in ended.items() if value is not None},
+        "output_preview": record.output_preview[:_PREVIEW_CHARACTERS],
     }
-    for name in ("exit_code", "duration_ms"):
-        if row.get(name) is not None:
-            shown[name] = row[name]
-    return {**shown, "output_preview": (row.get("output_preview") or "")[:_PREVIEW_CHARACTERS]}
 
 
-def command_output_full(row: Json, output: str, frame_bytes: int = budget.DEFAULT_BYTES) -> bytes:
+def command_output_full(
+    record: CommandRecord, output: str, frame_bytes: int = budget.DEFAULT_BYTES
+) -> bytes:
     """Build all that a command printed, cut in the middle where it is too long for the phone.
 
     No field may be null, so a command that runs has exit code -1 and says in its output that it
     does.
     """
-    runs = row.get("exit_code") is None
-    code = -1 if runs else row["exit_code"]
-    if runs:
+    if record.exit_code is None:
         output = f"{output}\n{STILL_RUNNING}" if output else STILL_RUNNING
 
     def build(text: str) -> bytes:
         return frame(
             "command_output_full",
-            command_session_id=row["command_session_id"],
+            command_session_id=record.command_session_id,
             output=text,
-            exit_code=code,
-            timestamp=dates.fractional(row["timestamp"]),
-            duration_ms=row.get("duration_ms") or 0,
-            command_id=row["command_id"],
-            shell_command=row["shell_command"],
-            working_directory=row["working_directory"] or "",
+            exit_code=-1 if record.exit_code is None else record.exit_code,
+            timestamp=dates.fractional(record.timestamp),
+            duration_ms=record.duration_ms or 0,
+            command_id=record.command_id,
+            shell_command=record.shell_command,
+            working_directory=record.working_directory,
         )
 
     return budget.fit(build, output, frame_bytes)
 
 
-def file_uploaded(file: Json) -> bytes:
-    """``file``: filename, path, size in bytes, and timestamp."""
+def file_uploaded(file: Resource) -> bytes:
     return frame("file_uploaded", **_file(file))
 
 
@@ -139,7 +140,7 @@ def upload_error(message: str) -> bytes:
 
 
 def resources_list(
-    files: Iterable[Json], storage_location: str, frame_bytes: int = budget.DEFAULT_BYTES
+    files: Iterable[Resource], storage_location: str, frame_bytes: int = budget.DEFAULT_BYTES
 ) -> bytes:
     """Build the list of the uploaded files, in the order given, as many as fit."""
     message = {"type": "resources_list", "resources": [], "storage_location": storage_location}
@@ -150,12 +151,12 @@ def resource_deleted(filename: str, path: str) -> bytes:
     return frame("resource_deleted", filename=filename, path=path)
 
 
-def _file(file: Json) -> Json:
+def _file(file: Resource) -> Json:
     return {
-        "filename": file["filename"],
-        "path": file["path"],
-        "size": file["size"],
-        "timestamp": dates.whole(file["timestamp"]),
+        "filename": file.filename,
+        "path": file.path,
+        "size": file.size,
+        "timestamp": dates.whole(file.timestamp),
     }
 
 
