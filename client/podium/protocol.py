@@ -40,6 +40,7 @@ class ActivePrompt(TypedDict):
     name: str
     session_id: str
     status: Literal["ended", "parked", "paused", "queued", "running", "waiting"]
+    paused: bool
     started_at: str
 
 
@@ -205,6 +206,7 @@ class DaemonStatus(TypedDict):
     retention: RetentionInForce
     sessions: int
     runs_active: int
+    runs_paused: int
     prompts_active: int
     prompts_waiting: int
     prompts: list[ActivePrompt]

@@ -57,6 +57,16 @@ def test_status_tells_everything_in_one_round_trip(daemon: FakeDaemon) -> None:
     assert daemon.calls == [("daemon.status", {})]
 
 
+def test_status_says_how_many_of_the_active_runs_are_paused(daemon: FakeDaemon) -> None:
+    daemon.answers["daemon.status"] = {**STATUS, "runs_active": 3, "runs_paused": 2}
+
+    lines = told(podium(daemon, "status").stdout)
+
+    assert {name.strip(): words.strip() for name, words in lines.items()}["active runs"] == (
+        "3, 2 paused"
+    )
+
+
 @pytest.mark.parametrize(
     ("voice", "said"),
     [
@@ -158,6 +168,7 @@ def test_prompts_that_have_not_ended_are_listed_by_their_ids_beside_the_runs(
         "started_at": STATUS["started_at"],
     }
     waits = {**first, "run_id": "2b" * 16, "name": "And then?", "status": "queued"}
+    first |= {"status": "waiting", "paused": True}
     daemon.answers["runs.list"] = []
     daemon.answers["daemon.status"] = {**STATUS, "prompts": [first, waits]}
 
@@ -166,8 +177,9 @@ def test_prompts_that_have_not_ended_are_listed_by_their_ids_beside_the_runs(
     none, empty, heading, one, two = done.stdout.splitlines()
     assert (none, empty) == ("No active runs ('podium runs --all' shows ended ones).", "")
     assert heading.split() == ["PROMPT", "WORDS", "STATUS", "STARTED", "SESSION"]
-    assert one.startswith(f"{RUN_ID[:8]}  What is new?  running  ") and one.endswith("  5e555e55")
-    assert two.startswith("2b2b2b2b  And then?     in line  ")
+    assert one.startswith(f"{RUN_ID[:8]}  What is new?  waiting, paused  ")
+    assert one.endswith("  5e555e55")
+    assert two.startswith("2b2b2b2b  And then?     in line         ")
     follows = "'podium attach PROMPT' follows one, 'podium cancel PROMPT' ends it.\n"
     assert done.stderr == f"And 1 that began later. {follows}"
 

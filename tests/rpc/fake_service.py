@@ -195,6 +195,7 @@ class FakeService:
         return Activity(
             sessions=0,
             runs_active=len(self.runs),
+            runs_paused=0,
             prompts_active=0,
             prompts_waiting=0,
             prompts=(),

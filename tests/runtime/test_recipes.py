@@ -355,13 +355,16 @@ async def test_the_status_counts_what_is_going_on(machine: Machine) -> None:
     async with running(machine) as daemon:
         run_id = await daemon.start(gated)
         await daemon.question(run_id)
+        await daemon.service.pause(run_id)
         await daemon.prompt()
         status = plain(await daemon.service.status())
-        assert [one["name"] for one in status.pop("prompts")] == ["Hello"]
+        ((name, paused),) = [(one["name"], one["paused"]) for one in status.pop("prompts")]
+        assert (name, paused) == ("Hello", False)
         assert status.pop("prompts_waiting") in (0, 1)
         assert status == {
             "sessions": 0,
             "runs_active": 1,
+            "runs_paused": 1,
             "prompts_active": 1,
             "questions_open": 1,
             "orchestration": {"enabled": True},

@@ -28,6 +28,7 @@ def test_a_prompt_that_has_not_ended_is_told_by_its_words() -> None:
         "name": "Mend the gate",
         "session_id": SESSION,
         "status": "queued",
+        "paused": False,
         "started_at": views.run_view(state).started_at,
     }
 

@@ -70,7 +70,7 @@ def _status_lines(answer: protocol.DaemonStatus) -> list[tuple[str, str]]:
         ("socket", str(answer.get("socket", ""))),
         ("gateway", reach),
         ("sessions", str(answer.get("sessions", ""))),
-        ("active runs", str(answer.get("runs_active", ""))),
+        ("active runs", _runs(answer)),
         ("active prompts", _prompts(answer)),
         ("open questions", _with_hint(answer.get("questions_open"), "podium questions")),
         ("voice", _voice(answer.get("voice", {}))),
@@ -84,6 +84,12 @@ def _status_lines(answer: protocol.DaemonStatus) -> list[tuple[str, str]]:
             _configuration(answer.get("configuration", {})),
         ),
     ]
+
+
+def _runs(status: Mapping[str, Any]) -> str:
+    """Count the runs of recipes that have not ended, and those of them that are paused."""
+    paused = status.get("runs_paused")
+    return f"{status.get('runs_active', '')}" + (f", {paused} paused" if paused else "")
 
 
 def _prompts(status: Mapping[str, Any]) -> str:
@@ -171,10 +177,11 @@ def _prompt_row(prompt: protocol.ActivePrompt) -> tuple[str, ...]:
     from podium.render.words import run_name
 
     queued = prompt.get("status") == "queued"
+    also = ", paused" if prompt.get("paused") and prompt.get("status") != "paused" else ""
     return (
         text.short(prompt.get("run_id")),
         text.fold(run_name(prompt), NAME_CELLS),
-        "in line" if queued else text.fold(prompt.get("status")),
+        ("in line" if queued else text.fold(prompt.get("status"))) + also,
         text.ago(prompt.get("started_at")),
         text.short(prompt.get("session_id")),
     )

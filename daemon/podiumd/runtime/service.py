@@ -113,11 +113,13 @@ class Service:
     async def status(self) -> Activity:
         live = [actor for actor in self._runs.live if actor.state.exit is None]
         waiting = [actor.state for actor in live if actor.state.waits_for_words]
+        recipes = [actor.state for actor in live if actor.state.start.kind == "recipe"]
         prompts = [actor.state for actor in live if actor.state.start.kind == "prompt"]
         prompts.sort(key=lambda state: (state.started_at, state.start.run_id))
         return Activity(
             sessions=await self._session_list.count(),
-            runs_active=sum(actor.state.start.kind == "recipe" for actor in live),
+            runs_active=len(recipes),
+            runs_paused=sum(state.paused for state in recipes),
             prompts_active=len(prompts),
             prompts_waiting=sum(not state.begun for state in prompts),
             prompts=tuple(map(views.prompt_view, prompts[:MOST_LISTED])),

@@ -136,13 +136,16 @@ class Configured(Result, frozen=True, kw_only=True):
 
 
 class Activity(Result, frozen=True, kw_only=True):
-    """Work in progress. ``prompts_active`` counts prompts that have not ended, ``prompts_waiting``
-    those of them that wait in line and have not begun, and ``prompts`` are the oldest of them.
+    """Work in progress. ``runs_paused`` counts those of ``runs_active`` that are paused, also while
+    they wait for an answer. ``prompts_active`` counts prompts that have not ended,
+    ``prompts_waiting`` those of them that wait in line and have not begun, and ``prompts`` are the
+    oldest of them.
     ``talks_waiting`` are conversations that go on when their person answers; ``taken_up`` counts
     turns that went on while no daemon was there."""
 
     sessions: int
     runs_active: int
+    runs_paused: int
     prompts_active: int
     prompts_waiting: int
     prompts: tuple[ActivePrompt, ...]
@@ -153,7 +156,7 @@ class Activity(Result, frozen=True, kw_only=True):
 
 
 class DaemonStatus(Result, frozen=True, kw_only=True):
-    """State of the daemon; the last nine fields as in ``Activity``. ``service``: the manager that
+    """State of the daemon; the last ten fields as in ``Activity``. ``service``: the manager that
     runs it, ``systemd`` or ``launchd``."""
 
     version: str
@@ -168,6 +171,7 @@ class DaemonStatus(Result, frozen=True, kw_only=True):
     retention: RetentionInForce
     sessions: int
     runs_active: int
+    runs_paused: int
     prompts_active: int
     prompts_waiting: int
     prompts: tuple[ActivePrompt, ...]

@@ -243,12 +243,15 @@ class Talk(Result, frozen=True, kw_only=True):
 
 
 class ActivePrompt(Result, frozen=True, kw_only=True):
-    """A prompt that has not ended: a run as well, which can be followed and cancelled as one."""
+    """A prompt that has not ended: a run as well, which can be followed and cancelled as one.
+
+    ``paused`` is true beside the status ``waiting`` too."""
 
     run_id: str
     name: str
     session_id: str
     status: RunStatus
+    paused: bool
     started_at: str
 
 

@@ -117,6 +117,7 @@ def prompt_view(state: RunState) -> ActivePrompt:
         name=state.name,
         session_id=state.session_id,
         status=state.status,
+        paused=state.paused,
         started_at=state.started_at,
     )
 
