@@ -120,7 +120,7 @@ def _try(options: argparse.Namespace) -> int:
     import trio
 
     from podiumd.agents.halves import SettingFault
-    from podiumd.doctor import trial_report
+    from podiumd.doctor import report, trial_report
     from podiumd.doctor.run import configured
     from podiumd.doctor.trial import Result, try_out
 
@@ -134,10 +134,15 @@ def _try(options: argparse.Namespace) -> int:
     except (LookupError, SettingFault) as error:
         print(f"podiumd: {error}", file=sys.stderr)
         return 1
+    except (KeyboardInterrupt, BaseExceptionGroup) as stopped:
+        if isinstance(stopped, BaseExceptionGroup) and not stopped.subgroup(KeyboardInterrupt):
+            raise
+        return 130  # by Ctrl-C, once the agent has ended and its directory is gone
     if options.json:
         code = _emit(json.dumps(trial_report.document(trial)))
     else:
-        code = _emit(f"\n{trial_report.head(trial)}\n\n{trial_report.foot(trial)}")
+        head = trial_report.head(trial, report.columns())
+        code = _emit(f"\n{head}\n\n{trial_report.foot(trial)}")
     return code or int(not trial.passed)
 
 

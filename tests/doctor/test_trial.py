@@ -17,6 +17,7 @@ from podiumd.agents.claude.kind import CLAUDE, ClaudeSettings
 from podiumd.agents.codex.kind import CODEX, CodexSettings
 from podiumd.agents.kind import ConfiguredAgent
 from podiumd.agents.kinds import standing_agents
+from podiumd.core.analysis.check_agents import Capabilities
 from podiumd.doctor import trial_report
 from podiumd.doctor.trial import Result, Trial, try_out
 from podiumd.drivers.free_cases import FREE_CASES
@@ -157,6 +158,34 @@ def test_a_person_reads_it_and_a_program_gets_it_as_data(
     )
     assert typed(tmp_path, "mine") == 1
     assert "3 of 10 cases passed, 1 failed, 6 unplayed" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "stop", [KeyboardInterrupt(), BaseExceptionGroup("", [KeyboardInterrupt()])]
+)
+def test_ctrl_c_ends_a_trial_without_a_traceback(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stop: BaseException
+) -> None:
+    async def stopped(*_: object) -> None:
+        raise stop
+
+    monkeypatch.setattr("podiumd.doctor.trial.try_out", stopped)
+    assert typed(tmp_path, "scripted") == 130
+
+
+def test_a_line_ends_between_words_at_a_terminal() -> None:
+    trial = Trial(
+        agent="a",
+        kind="b",
+        command=("program", "one", "two"),
+        capabilities=Capabilities(fork=True),
+        greeting=None,
+        seconds=None,
+        cases=(),
+        leaves=(),
+    )
+    lines = trial_report.head(trial, 20).splitlines()
+    assert lines[1:3] == ["command    program", "           one two"]
 
 
 def test_an_agent_that_there_is_not_is_named_with_those_that_there_are(

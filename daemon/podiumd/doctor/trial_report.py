@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from typing import Any, Final
 
 import msgspec
@@ -11,6 +12,7 @@ from podiumd.observe.redaction import escape
 
 _SIGNS: Final = {"passed": "ok", "excused": "-", "failed": "failed", "unplayed": "?"}
 _MOST_LISTED: Final = 12
+_COLUMN: Final = 11
 
 
 def line(result: Result) -> str:
@@ -19,8 +21,11 @@ def line(result: Result) -> str:
     return escape(f"{_SIGNS[result.verdict]:<8}{result.words}{why}")
 
 
-def head(trial: Trial) -> str:
-    """Render what the agent is and what it tells of itself, a line each."""
+def head(trial: Trial, columns: int = 0) -> str:
+    """Render what the agent is and what it tells of itself, a line each.
+
+    At a terminal of so many ``columns`` (0: any) lines end between words.
+    """
     told = trial.greeting
     rows = [("agent", f"{trial.agent} ({trial.kind})"), ("command", " ".join(trial.command))]
     if told is not None:
@@ -37,7 +42,21 @@ def head(trial: Trial) -> str:
     can = [*_abilities(trial)]
     rows.append(("can", ", ".join(can)))
     rows += [("leaves", one) for one in trial.leaves]
-    return "\n".join(escape(f"{name:<11}{words}") for name, words in rows if words)
+    lines = [escape(f"{name:<{_COLUMN}}{words}") for name, words in rows if words]
+    return "\n".join(part for line in lines for part in _wrapped(line, columns))
+
+
+def _wrapped(line: str, columns: int) -> list[str]:
+    if not columns:
+        return [line]
+    return textwrap.wrap(
+        line,
+        columns,
+        subsequent_indent=" " * _COLUMN,
+        break_long_words=False,
+        break_on_hyphens=False,
+        drop_whitespace=True,
+    )
 
 
 def foot(trial: Trial) -> str:
