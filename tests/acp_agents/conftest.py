@@ -25,10 +25,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     table = documented()
     for item in items:
         if isinstance(item, pytest.Function) and item.path.name == CASES:
-            row = item.callspec.params["row"]
-            assert isinstance(row, Row)
-            case, agent = words_of(item.originalname), row.name
-            cell = table.get(case, {}).get(agent, "yes")
+            agent = item.callspec.params["row"]
+            assert isinstance(agent, Row)
+            cell = table.get(words_of(item.originalname), {}).get(agent.name, "yes")
             if cell != "yes":
                 item.add_marker(pytest.mark.xfail(strict=True, reason=f"the table says: {cell}"))
 

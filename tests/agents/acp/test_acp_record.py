@@ -4,22 +4,36 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
+from podiumd.agents.acp.driver import AcpDriver
 from podiumd.agents.acp.record import keep
 from podiumd.agents.acp.rows import ONLY_OURS
-from podiumd.agents.acp.script import Script, store
-from podiumd.drivers.spool import watch_spools
+from podiumd.agents.acp.script import YOU_ANSWERED, Script, store
+from podiumd.drivers.base import Driver
+from podiumd.drivers.spool import SpoolWatch, watch_spools
 from podiumd.formats.acp.session import AcpSession
 from podiumd.formats.message import Message, Text, Thinking, ToolResult, ToolUse
-from tests.drivers.kit.bench import ALLOWING, Bench, command
-from tests.drivers.kit.subjects import SUBJECTS
+from tests.drivers.kit.bench import ALLOWING, Bench, command, own_name
+from tests.drivers.kit.fake_acp import UNSPOKEN
+from tests.drivers.kit.subjects import ACP_SETTINGS, SUBJECTS, Subject
 
 TURN = "turn-1"
 PROMPT = "0b1f3a62-0000-4000-8000-000000000001"
+
+
+def _forgetful(watch: SpoolWatch, megabytes: Callable[[], int]) -> Driver:
+    settings = replace(ACP_SETTINGS, resume="no")
+    return AcpDriver(watch, megabytes, agent="fake", settings=lambda: settings)
+
+
+FORGETS = Subject("forgets", "acp", _forgetful, UNSPOKEN)
+"""An agent that goes on with no session."""
 
 
 def update(what: str, **fields: Any) -> dict[str, Any]:
@@ -153,3 +167,26 @@ async def test_a_daemon_killed_at_the_record_leaves_each_row_once(
     words = [one.text for one in messages(file) if one.text]
     assert words == [ONLY_OURS, "go", "first", "last"]
     assert bench.ran == ["echo x >> made"]
+
+
+async def test_an_agent_that_goes_on_with_no_session_is_told_what_was_asked_and_said(
+    tmp_path: Path,
+) -> None:
+    async with watch_spools() as watch:
+        bench = Bench(FORGETS, tmp_path, watch)
+        bench.script({"text": "It is done."}, {"text": "complete"})
+        _, events = await bench.play()
+        request = bench.request(
+            "How did it go?", session_mode="resume", agent_session_id=own_name(events)
+        )
+        report, again = await bench.play(request)
+    assert report.texts == ("complete",) and own_name(again) != own_name(events)
+    assert bench.prompts == ["go", f"go\n\n{YOU_ANSWERED}\n\nIt is done.\n\nHow did it go?"]
+
+
+async def test_with_nothing_to_tell_it_a_session_is_not_gone_on_with(tmp_path: Path) -> None:
+    async with watch_spools() as watch:
+        bench = Bench(FORGETS, tmp_path, watch)
+        request = bench.request("Hm?", session_mode="resume", agent_session_id="s")
+        report, _ = await bench.play(request)
+    assert report.kind == "failed" and "does not go on with sessions" in report.detail

@@ -17,9 +17,9 @@ from podiumd.agents.acp.dialect import AcpDialect
 from podiumd.agents.acp.greeting import greeting
 from podiumd.agents.acp.kind import ACP, AcpSettings, capabilities, records_of
 from podiumd.agents.acp.minute import prepare, waiting
-from podiumd.agents.acp.record import keep
+from podiumd.agents.acp.record import keep, last_words
+from podiumd.agents.acp.script import Before, make_script, store, stored
 from podiumd.agents.acp.script import check as check_request
-from podiumd.agents.acp.script import make_script, store, stored
 from podiumd.agents.acp.settle import settle
 from podiumd.agents.halves import Host, SettingFault
 from podiumd.core.analysis.check_agents import Capabilities
@@ -103,10 +103,17 @@ class AcpDriver(SpooledDriver[AcpDialect]):
             if script is None:
                 raise LookupError(f"turn {turn.turn_id} has left no words for its agent")
             return AcpDialect(script)
-        return AcpDialect(make_script(turn, self._settings(), self._agent))
+        return AcpDialect(make_script(turn, self._settings(), self._agent, self._before(turn)))
+
+    def _before(self, request: TurnRequest) -> Before | None:
+        """Return what a new session is told that takes the place of one which cannot be gone on
+        with: a recipe asks for an outcome once more where it could not be read."""
+        if request.session_mode != "resume" or self._settings().resume != "no":
+            return None
+        return last_words(self._record(request))
 
     async def _spawn(self, request: TurnRequest, dialect: AcpDialect) -> AgentProcess:
-        check_request(request, self._settings(), self._agent)
+        check_request(request, self._settings(), self._agent, self._before(request))
         store(dialect.script, request.directory)
         command = list(request.command)
         if dialect.script.how == "load" and "load-not-within-a-minute" in dialect.script.quirks:

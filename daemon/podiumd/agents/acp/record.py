@@ -17,7 +17,7 @@ import msgspec
 
 from podiumd.agents.acp.dialect import AcpDialect
 from podiumd.agents.acp.rows import Rows
-from podiumd.agents.acp.script import FILE, stored
+from podiumd.agents.acp.script import FILE, Before, stored
 from podiumd.drivers.agent_process import SPOOL
 from podiumd.drivers.spool import SpoolReader
 from podiumd.formats.acp.session import Row
@@ -27,7 +27,9 @@ _FLAGS: Final = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOE
 
 
 class _Known(msgspec.Struct, frozen=True):
+    type: str = ""
     uuid: str = ""
+    text: str = ""
 
 
 def keep(directory: Path, turn_id: str, file: Path) -> None:
@@ -55,8 +57,27 @@ def keep(directory: Path, turn_id: str, file: Path) -> None:
         os.close(descriptor)
 
 
+def last_words(file: Path) -> Before | None:
+    """Return the last prompt in a record, and the last words after it; ``None``: there is none.
+
+    Blocks.
+    """
+    asked, said = None, ""
+    try:
+        lines = file.read_bytes().split(b"\n")
+    except OSError:
+        return None
+    for line in lines:
+        row = _read(line)
+        if row is not None and row.type == "prompt":
+            asked, said = row.text, ""
+        elif row is not None and row.type == "reply":
+            said = row.text
+    return None if asked is None else Before(asked, said)
+
+
 def _append(descriptor: int, before: bytes, rows: list[Row]) -> None:
-    known = {uuid for line in before.split(b"\n") if (uuid := _uuid(line))}
+    known = {row.uuid for line in before.split(b"\n") if (row := _read(line)) is not None}
     new = [msgspec.json.encode(row) + b"\n" for row in rows if row.uuid not in known]
     torn = b"" if before.endswith(b"\n") or not before else b"\n"
     failpoint("record.before-write")
@@ -71,11 +92,11 @@ def _append(descriptor: int, before: bytes, rows: list[Row]) -> None:
     failpoint("record.after-write")
 
 
-def _uuid(line: bytes) -> str:
+def _read(line: bytes) -> _Known | None:
     try:
-        return msgspec.json.decode(line, type=_Known).uuid
+        return msgspec.json.decode(line, type=_Known)
     except (msgspec.MsgspecError, RecursionError):
-        return ""
+        return None
 
 
 def _lines(path: Path) -> Iterator[bytes]:

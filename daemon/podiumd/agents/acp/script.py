@@ -20,6 +20,7 @@ from podiumd.tools.files.private_file import write_private
 
 FILE: Final = "acp.json"
 _ANY_SESSION: Final = "0" * 64
+YOU_ANSWERED: Final = "You have worked on this already, and answered last:"
 LONGEST_BYTES: Final = (1 << 20) - 16_384
 """How long the line of a prompt may be: it goes into the agent's pipe in one piece."""
 
@@ -54,9 +55,21 @@ class Script(msgspec.Struct, frozen=True, kw_only=True):
     opens_only: bool = False
 
 
-def check(request: TurnRequest, settings: AcpSettings, agent: str) -> None:
-    """Refuse a turn that the agent cannot run as it is asked for. Raises ``ValueError``."""
-    size = len(calls.prompt(_ANY_SESSION, _words(request)))
+class Before(msgspec.Struct, frozen=True):
+    """The last prompt of a session, and the agent's last words."""
+
+    asked: str
+    said: str
+
+
+def check(
+    request: TurnRequest, settings: AcpSettings, agent: str, before: Before | None = None
+) -> None:
+    """Refuse a turn that the agent cannot run as it is asked for. Raises ``ValueError``.
+
+    ``before`` is what a new session is told where the agent goes on with none.
+    """
+    size = len(calls.prompt(_ANY_SESSION, _words(request, before)))
     if size > LONGEST_BYTES:
         raise ValueError(
             f"the prompt takes {size} bytes in one line, at most {LONGEST_BYTES} go to an agent at "
@@ -66,7 +79,7 @@ def check(request: TurnRequest, settings: AcpSettings, agent: str) -> None:
         raise ValueError(f"the session that is to be gone on with is none of {agent}'s")
     if request.session_mode == "fork" and not settings.fork:
         raise ValueError(f"{agent} cannot copy a session")
-    if request.session_mode == "resume" and settings.resume == "no":
+    if request.session_mode == "resume" and settings.resume == "no" and before is None:
         raise ValueError(f"{agent} does not go on with sessions")
     if request.tools == "read-only" and not settings.read_only_mode:
         raise ValueError(f"{agent} has no mode in which it only reads")
@@ -79,20 +92,21 @@ def check(request: TurnRequest, settings: AcpSettings, agent: str) -> None:
         raise ValueError(f"{agent} cannot be limited to some tools")
 
 
-def make_script(request: TurnRequest, settings: AcpSettings, agent: str) -> Script:
-    """Build the words of a turn."""
+def make_script(
+    request: TurnRequest, settings: AcpSettings, agent: str, before: Before | None = None
+) -> Script:
+    """Build the words of a turn; for ``before`` see ``check``."""
     server = request.tools_server
     servers = () if server is None else (calls.server(SERVER, server.command, server.environment),)
-    resume: Literal["resume", "load"] = "load" if settings.resume == "load" else "resume"
     read_only = request.tools == "read-only"
     mode = _mode(request, settings)
     return Script(
         agent=agent,
-        how=resume if request.session_mode == "resume" else request.session_mode,
+        how=_how(request, settings) if before is None else "new",
         session=request.agent_session_id or "",
         cwd=request.working_directory,
         servers=servers,
-        prompt=_words(request),
+        prompt=_words(request, before),
         uuid=request.prompt_uuid,
         asked=str(whole_text(request.prompt)),
         mode=mode,
@@ -116,12 +130,21 @@ def _mode(request: TurnRequest, settings: AcpSettings) -> str:
     return request.permission_mode or settings.ask_mode or settings.auto_mode
 
 
-def _words(request: TurnRequest) -> str:
-    """Return the prompt; in a new session what belongs to the system text stands before it."""
-    text = whole_text(request.prompt)
-    if request.system_prompt and request.session_mode == "new":
+def _how(request: TurnRequest, settings: AcpSettings) -> Literal["new", "resume", "load", "fork"]:
+    if request.session_mode == "resume" and settings.resume == "load":
+        return "load"
+    return request.session_mode
+
+
+def _words(request: TurnRequest, before: Before | None) -> str:
+    """Return the prompt; in a new session what belongs to the system text stands before it, and
+    where that takes the place of another what was said there."""
+    text = str(whole_text(request.prompt))
+    if before is not None:
+        text = f"{before.asked}\n\n{YOU_ANSWERED}\n\n{before.said}\n\n{text}"
+    if request.system_prompt and (request.session_mode == "new" or before is not None):
         return f"{whole_text(request.system_prompt)}\n\n{text}"
-    return str(text)
+    return text
 
 
 def store(script: Script, directory: str) -> None:
