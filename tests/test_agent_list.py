@@ -62,7 +62,7 @@ async def test_each_agent_is_listed_with_its_program_its_version_and_what_it_can
     assert (one.kind, one.session_format, one.fix, one.mark) == ("claude", "claude", "", None)
     assert one.capabilities.fork and "plan" in one.capabilities.permission_modes
     assert (found["codex"].program, found["codex"].version) == (str(codex), "codex-cli 0.169.0")
-    assert (found["kimi"].kind, found["kimi"].session_format) == ("acp", None)
+    assert (found["kimi"].kind, found["kimi"].session_format) == ("acp", "acp")
     assert (found["kimi"].state, found["kimi"].program) == ("missing", None)
     assert "'kimi' is no program on PATH" in found["kimi"].found and found["kimi"].fix
     assert (found["scripted"].state, found["scripted"].program) == ("ready", None)

@@ -11,7 +11,8 @@ from tests.client.fake_daemon import FakeDaemon, podium
 
 def agent(name: str, **changes: Any) -> dict[str, Any]:
     """A row of ``agents.list``."""
-    words = {"own_tools": "none", "usage": "none", "exactly_once": "weak", "permission_modes": []}
+    words: dict[str, Any] = {"own_tools": "none", "usage": "none", "exactly_once": "weak"}
+    words |= {"unasked": [], "permission_modes": []}
     can = dict.fromkeys(CAPABILITIES, False) | words
     return {
         "name": name,
@@ -97,3 +98,4 @@ def test_programs_get_what_the_daemon_answers(daemon: FakeDaemon) -> None:
 def test_what_an_older_daemon_does_not_tell_of_an_ability_is_none() -> None:
     assert (shown(None), shown(False), shown(True)) == ("-", "-", "yes")
     assert (shown("none"), shown("mcp")) == ("-", "mcp")
+    assert (shown([]), shown(["Edit", "Write"])) == ("-", "Edit, Write")

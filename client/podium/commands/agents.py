@@ -20,7 +20,6 @@ CAPABILITIES = {
     "steer": "takes words while it works",
     "interrupt": "stops when it is asked to",
     "approvals": "asks before it uses a tool",
-    "unasked": "but for these, unasked",
     "read_only_tools": "can be kept to reading",
     "tool_lists": "can be kept to a list of tools",
     "deny_words": "is told why it may not",
@@ -33,6 +32,7 @@ CAPABILITIES = {
     "exactly_once": "a prompt once, by",
     "survives_daemon": "works on without the daemon",
     "names_sessions": "names its sessions itself",
+    "unasked": "never asks about",
 }
 """Capabilities in words, by their names."""
 
@@ -81,9 +81,9 @@ def _abilities(found: list[protocol.Agent]) -> list[list[str]]:
 
 
 def shown(value: object) -> str:
-    """Show the value of a capability in a word."""
+    """Show the value of a capability in a word, or a few."""
+    if isinstance(value, (list, tuple)):
+        return text.fold(", ".join(map(str, value)), 40) or "-"
     if isinstance(value, bool) or value is None:
         return "yes" if value else "-"
-    if isinstance(value, (list, tuple)):
-        return text.fold(" ".join(map(str, value)), 16) or "-"
     return "-" if value == "none" else text.fold(value, 16)
