@@ -23,8 +23,8 @@ def at_terminal() -> bool:
     return text.is_terminal(sys.stdin) and text.is_terminal(sys.stdout)
 
 
-def script_path(file: str) -> str:
-    """Return the absolute path of a script, for a daemon in another directory."""
+def whole_path(file: str) -> str:
+    """Return the absolute path of a file, for a daemon in another directory."""
     return os.path.abspath(os.path.expanduser(file))
 
 

@@ -103,6 +103,7 @@ class Capabilities(TypedDict):
     exactly_once: Literal["agent", "facts", "mark", "weak"]
     own_tools: Literal["dialect", "inside", "mcp", "none"]
     usage: Literal["cost", "none", "tokens"]
+    images: Literal["inline", "none", "path"]
 
 
 class Check(TypedDict):
@@ -766,6 +767,7 @@ class Prompt(TypedDict):
     agent: NotRequired[str | None]
     model: NotRequired[str | None]
     script: NotRequired[str | None]
+    files: NotRequired[Sequence[str] | None]
     if_busy: NotRequired[Literal["queue", "refuse", "steer"]]
     fork: NotRequired[bool]
     take_over: NotRequired[bool]
@@ -990,6 +992,13 @@ class RunHistory(TypedDict):
     complete: bool
 
 
+class RunImage(TypedDict):
+    file: str
+    name: str
+    media_type: str
+    size: int
+
+
 class RunParkedData(TypedDict):
     until: str
     detail: str
@@ -1043,6 +1052,7 @@ class RunStartedData(TypedDict):
     permission_mode: str | None
     model: str | None
     script: str | None
+    images: list[RunImage]
     name: str
     label: str | None
     first_prompt: str | None

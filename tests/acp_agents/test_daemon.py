@@ -19,6 +19,7 @@ from tests.e2e.rpc_client import Feed
 from tests.e2e.stories import held, word
 from tests.fakes.model_server import ModelServer
 from tests.fakes.trio_gates import holding
+from tests.pictures import png, shown
 
 pytestmark = [pytest.mark.acp_agents, pytest.mark.slow]
 
@@ -214,6 +215,17 @@ async def test_a_session_is_listed_and_read_under_one_name(
     assert session["agent"] == machine.row.name and session["name"] == "Look around"
     read = await podium.rpc("sessions.messages", session_id=session["session_id"])
     assert [one["text"] for one in read["messages"]][-2:] == ["Look around", "I looked."]
+
+
+async def test_the_model_gets_the_images_of_a_prompt(
+    podium: PodiumDaemon, repo: GitRepo, server: ModelServer, machine: AgentMachine
+) -> None:
+    (repo.path / "door.png").write_bytes(png(10))
+    server.load({"side": {"text": "A title"}, "rules": [when("What is it", {"text": "A door."})]})
+    asked = ("What is it?", "--file", "door.png", "--agent", machine.row.name)
+    said = await podium.cli("prompt", *asked, cwd=repo.path)
+    assert (said.code, said.out.strip()) == (0, "A door."), said
+    assert any(shown(one.body) for one in server.requests)
 
 
 async def test_a_failure_of_the_model_is_no_success(

@@ -12,7 +12,7 @@ from tests.client.fake_daemon import FakeDaemon, podium
 def agent(name: str, **changes: Any) -> dict[str, Any]:
     """A row of ``agents.list``."""
     words: dict[str, Any] = {"own_tools": "none", "usage": "none", "exactly_once": "weak"}
-    words |= {"unasked": [], "permission_modes": []}
+    words |= {"images": "none", "unasked": [], "permission_modes": []}
     can = dict.fromkeys(CAPABILITIES, False) | words
     return {
         "name": name,

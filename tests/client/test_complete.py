@@ -95,6 +95,8 @@ def offered(daemon: FakeDaemon, *words: str) -> list[str]:
         (["chat", "--recipe", "fix-it", "-p", "how=s"], ["how=slow"]),
         (["run", "-p", ""], []),
         (["prompt", "hi", "--script", ""], [":files"]),
+        (["prompt", "hi", "--file", ""], [":files"]),
+        (["prompt", "hi", "--file", "a.png", "--file", ""], [":files"]),
         (["chat", "--s"], ["--script", "--session"]),
         (["recipe", "outcome", "fix-it", ""], ["fix", "commit"]),
         (["recipe", "outcome", "fix-it", "fix", ""], [":files"]),

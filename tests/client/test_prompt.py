@@ -156,6 +156,22 @@ def test_a_script_is_named_by_its_whole_path_also_to_run_it_again(
     assert again.endswith(f" --agent scripted --script {lines} hi")
 
 
+def test_images_are_named_by_their_whole_paths_also_to_send_it_again(
+    prompted: FakeDaemon, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    door, gate = str(tmp_path / "door.png"), "/elsewhere/a gate.png"
+
+    podium(prompted, "prompt", "hi", "--file", "door.png", "--file", gate, "--detach")
+    podium(prompted, "prompt", "hi", "--detach")
+
+    with_images, without = prompted.params_of("sessions.prompt")
+    assert with_images["files"] == [door, gate] and "files" not in without
+    started = {"kind": "prompt", "text": "hi", "images": [{"file": door}, {"file": gate}]}
+    again = again_command(started, {"agent": "claude"})
+    assert again.endswith(f" --agent claude --file {door} --file '{gate}' hi")
+
+
 def test_the_text_can_come_from_standard_input(prompted: FakeDaemon) -> None:
     text = "zwei\nZeilen: ü\n"
 

@@ -21,6 +21,7 @@ from tests.e2e.rpc_client import Refused
 from tests.e2e.stories import ASKING, LOOP, held, when, word
 from tests.fakes.model_server import ModelServer
 from tests.fakes.trio_gates import holding
+from tests.pictures import png, shown
 
 pytestmark = [pytest.mark.codex, pytest.mark.slow]
 
@@ -273,3 +274,22 @@ async def test_it_is_tried_without_a_prompt_and_leaves_nothing(
     assert server.requests == []
     (listed,) = [one for one in await podium.rpc("agents.list") if one["name"] == "codex"]
     assert listed["capabilities"] == told["capabilities"] and listed["program"]
+
+
+async def test_the_model_gets_the_images_of_a_prompt_by_their_path(
+    podium: PodiumDaemon, repo: GitRepo, server: ModelServer
+) -> None:
+    (repo.path / "door.png").write_bytes(png(10))
+    server.load({"turns": [{"text": "A door."}, {"text": "Still a door."}]})
+    file = ("--file", "door.png")
+    said = await podium.cli("prompt", "What is it?", *file, "--agent", "codex", cwd=repo.path)
+    assert (said.code, said.out.strip()) == (0, "A door."), said
+    assert len(shown(server.requests[0].body)) == 1
+    (row,) = (await podium.rpc("sessions.list"))["sessions"]
+    (repo.path / "door.png").unlink()
+    (copy,) = podium.machine.podium_home.rglob("images/*/1.png")
+    copy.unlink()
+    again = ("--session", row["session_id"])
+    said = await podium.cli("prompt", "And now?", *again, cwd=repo.path)
+    assert (said.code, said.out.strip()) == (0, "Still a door."), said
+    assert len(shown(server.requests[-1].body)) == 1, "it is in the thread"

@@ -303,6 +303,14 @@ def test_a_prompt_is_sent_as_it_is_under_its_uuid() -> None:
     }
 
 
+def test_images_stand_before_the_words_they_are_about() -> None:
+    line = user_message("What is it?", "u", [("image/png", "AAAA"), ("image/gif", "BBBB")])
+    door, gate, words = sent(line)["message"]["content"]
+    assert words == {"type": "text", "text": "What is it?"}
+    source = {"type": "base64", "media_type": "image/png", "data": "AAAA"}
+    assert door == {"type": "image", "source": source} and gate["source"]["data"] == "BBBB"
+
+
 def test_half_a_surrogate_pair_can_be_sent() -> None:
     assert sent(user_message("a\ud83d", "u"))["message"]["content"] == "a?"
 

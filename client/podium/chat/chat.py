@@ -16,7 +16,7 @@ from podium.chat.terminal import CtrlC, Terminal
 from podium.chat.view import Out, TurnView
 from podium.dialog import slash_commands
 from podium.errors import INTERRUPTED, NEEDS_PERSON, OK, USAGE, Failure, Refusal
-from podium.given import at_terminal, parse_params, present, script_path
+from podium.given import at_terminal, parse_params, present, whole_path
 from podium.render.screen import Screen
 from podium.render.spending import Spending
 from podium.rpc import follow
@@ -47,7 +47,7 @@ def chat(
         raise Failure("--voice needs a terminal: scripts have 'podium listen'.", USAGE)
     out = Out(answer, answer if answer.style.terminal else Screen(sys.stderr))
     place = Session(session, agent, cwd, "allow-all" if allow_all else None, model)
-    place.script = script and script_path(script)
+    place.script = script and whole_path(script)
     connection = Connection()
     place.open(connection)
     with Terminal() as terminal, CtrlC() as ctrl_c:

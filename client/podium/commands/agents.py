@@ -29,6 +29,7 @@ CAPABILITIES = {
     "system_text": "another system text a turn",
     "compacts": "sums up by itself",
     "usage": "tells its use, as",
+    "images": "takes images",
     "exactly_once": "a prompt once, by",
     "survives_daemon": "works on without the daemon",
     "names_sessions": "names its sessions itself",

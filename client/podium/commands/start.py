@@ -13,7 +13,7 @@ from podium import text
 from podium.dialog.ask import Asker, TurnAsker
 from podium.dialog.conversation import ConversationAsker
 from podium.errors import USAGE, Failure, Refusal, stopped
-from podium.given import at_terminal, given_text, parse_params, present, script_path
+from podium.given import at_terminal, given_text, parse_params, present, whole_path
 from podium.render.narrate import Narrator
 from podium.render.question import answer_command
 from podium.render.screen import Screen
@@ -52,7 +52,7 @@ def run(
         "params": parse_params(params),
         "agent": agent,
         "model": model,
-        "script": script and script_path(script),
+        "script": script and whole_path(script),
         "worktree": worktree,
         "anyway": anyway,
     }
@@ -145,6 +145,7 @@ def prompt(
     agent: str | None,
     model: str | None,
     script: str | None,
+    files: Sequence[str],
     detach: bool,
     if_busy: Literal["refuse", "queue", "steer"] | None,
     fork: bool,
@@ -156,19 +157,13 @@ def prompt(
     if session is None and (fork or take_over):
         option = "--fork" if fork else "--take-over"
         raise Failure(f"{option} needs '--session ID', the session that it is about.", USAGE)
-    here = cwd is not None or session is None
-    asked: protocol.Prompt = {
-        "text": given_text(words),
-        "session_id": session,
-        "agent": agent,
-        "model": model,
-        "script": script and script_path(script),
-        "working_directory": os.path.abspath(cwd or os.getcwd()) if here else None,
-        "fork": fork,
-        "take_over": take_over,
-        "permission_mode": "allow-all" if allow_all else None,
-    }
-    return _follow_prompt(present(asked), if_busy, detach, json)
+    said, here = given_text(words), cwd is not None or session is None
+    request = _own_prompt(said, script, files)
+    request |= {"session_id": session, "agent": agent, "model": model}
+    request |= {"working_directory": os.path.abspath(cwd or os.getcwd()) if here else None}
+    request |= {"fork": fork, "take_over": take_over}
+    request |= {"permission_mode": "allow-all" if allow_all else None}
+    return _follow_prompt(present(request), if_busy, detach, json)
 
 
 def _follow_prompt(
@@ -216,6 +211,15 @@ def _follow_prompt(
         return 0 if ended is None else follow.exit_code(ended)
 
     return follow.guarded(run_id, following)
+
+
+def _own_prompt(said: str, script: str | None, files: Sequence[str]) -> protocol.Prompt:
+    """Build a prompt with the files that it names, for a daemon in another directory."""
+    return {
+        "text": said,
+        "script": script and whole_path(script),
+        "files": [whole_path(file) for file in files] or None,
+    }
 
 
 def _detached(run_id: str, started: object, json: bool, waiting: Sequence[str] = ()) -> int:

@@ -120,7 +120,9 @@ def listen(
     from podium.commands.start import prompt
 
     text.tell(f"You said: {text.clean(said)}")
-    return prompt(said, session, None, None, None, None, False, None, False, False, False, False)
+    return prompt(
+        said, session, None, None, None, None, (), False, None, False, False, False, False
+    )
 
 
 def given_seconds(words: str | None) -> float | None:

@@ -90,6 +90,7 @@ def again_command(started: protocol.RunStartedData, run: protocol.Run) -> str:
         if len(said) > PREVIEW_CHARACTERS or not said.isprintable() or said[:1] in ("", "-"):
             return ""  # nothing that can be typed again as it stands
         options += ["--agent", str(run.get("agent")), *script]
+        options += [word for one in started.get("images") or () for word in ("--file", one["file"])]
         return shlex.join(["podium", "prompt", *options, said])
     given = {name: value for name, value in (run.get("params") or {}).items() if value != ""}
     for name, value in given.items():

@@ -71,6 +71,13 @@ class TurnJournal(Protocol):
         ...
 
 
+class Image(msgspec.Struct, frozen=True):
+    """An image of a prompt: a file that stays as it is until the turn is over."""
+
+    path: str
+    media_type: str
+
+
 class TurnRequest(msgspec.Struct, frozen=True, kw_only=True):
     """Request to a driver: everything that it needs to run one turn.
 
@@ -129,6 +136,8 @@ class TurnRequest(msgspec.Struct, frozen=True, kw_only=True):
     goes_on: bool = False
     agent_session_id: str | None = None
     opens_only: bool = False
+
+    images: tuple[Image, ...] = ()
 
     @property
     def inherited(self) -> tuple[int, ...]:

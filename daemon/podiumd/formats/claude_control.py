@@ -24,9 +24,17 @@ _HOOK_SECONDS: Final = 86_400
 CLI then refuses it."""
 
 
-def user_message(text: str, uuid: str) -> bytes:
-    """Return a prompt or a steer. The CLI takes a uuid once, even with another text."""
-    content = {"role": "user", "content": text}
+def user_message(text: str, uuid: str, images: Iterable[tuple[str, str]] = ()) -> bytes:
+    """Return a prompt or a steer. The CLI takes a uuid once, even with another text.
+
+    ``images`` are media types with the data in base64; they come before the text.
+    """
+    blocks: list[dict[str, Any]] = [
+        {"type": "image", "source": {"type": "base64", "media_type": media_type, "data": data}}
+        for media_type, data in images
+    ]
+    said = [*blocks, {"type": "text", "text": text}] if blocks else text
+    content = {"role": "user", "content": said}
     return _line({"type": "user", "uuid": uuid, "message": content})
 
 

@@ -154,6 +154,7 @@ async def _sessions_prompt(context: Ctx, params: sessions.Prompt) -> sessions.We
         agent=params.agent,
         model=params.model,
         script=params.script,
+        files=params.files,
         if_busy=params.if_busy,
         fork=params.fork,
         take_over=params.take_over,

@@ -48,7 +48,7 @@ class SendPrompt(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     session whose run is in a conversation go to the agent of its phase, with any ``if_busy``:
     ``delivery`` is "phase" or "steered", and ``uuid`` theirs. ``permission_mode`` is the agent's
     own word for how much a prompt of its own may do unasked; ``None``: as the agent is configured.
-    ``script``: as in ``StartRun``, for a prompt of its own.
+    ``script``: as in ``StartRun``, for a prompt of its own; ``files`` are the paths of its images.
     """
 
     text: str
@@ -58,6 +58,7 @@ class SendPrompt(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     agent: str | None = None
     model: str | None = None
     script: str | None = None
+    files: tuple[str, ...] | None = None
     system_prompt: str | None = None
     if_busy: Literal["refuse", "queue", "steer", "deliver"] = "refuse"
     fork: bool = False

@@ -106,6 +106,7 @@ FAILPOINTS: dict[str, str] = {
     "turn.fifo-written": "the prompt is in the pipe, the agent does not exist",
     "turn.first-output": "the agent wrote its first line",
     "turn.idle-seen": "the agent said that it is idle, its session was not ended",
+    "prompt.images-kept": "the images of a prompt are copied, no fact says that there is one",
     "turn.lease-taken": "the session's lease is held, the prompt is not written",
     "turn.session-named": "the agent told its own id of the session, no fact says so",
     "turn.swept": "no process of the turn is left, the mark was not taken",

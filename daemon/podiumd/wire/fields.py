@@ -49,6 +49,7 @@ Directory = Annotated[
 File = Annotated[
     str, Meta(pattern=r"\A/[^\0]{0,4095}\Z", description="the absolute path of a file")
 ]
+Files = Annotated[tuple[File, ...], Meta(max_length=8, description="at most 8 paths of files")]
 Digest = Annotated[str, Meta(pattern=r"\A[0-9a-f]{64}\Z", description="a digest as hex digits")]
 Token = Annotated[
     str, Meta(pattern=r"\A[!-~]{1,200}\Z", description="1 to 200 printable ASCII characters")

@@ -12,6 +12,7 @@ from podiumd.wire.fields import (
     Directory,
     Done,
     File,
+    Files,
     Id,
     ModelName,
     Name,
@@ -43,6 +44,7 @@ class Prompt(Params, frozen=True, kw_only=True):
     agent: Name | None = None
     model: ModelName | None = None
     script: File | None = None
+    files: Files | None = None
     if_busy: Literal["refuse", "queue", "steer"] = "refuse"
     fork: bool = False
     take_over: bool = False

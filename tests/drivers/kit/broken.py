@@ -15,7 +15,7 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
-from podiumd.agents.acp import leave
+from podiumd.agents.acp import handshake, leave
 from podiumd.agents.acp.dialect import AcpDialect
 from podiumd.agents.acp.driver import AcpDriver
 from podiumd.agents.acp.handshake import Handshake
@@ -150,10 +150,30 @@ def nothing_is_told_of_its_work(patch: pytest.MonkeyPatch) -> None:
 def a_prompt_is_tidied_and_cut(patch: pytest.MonkeyPatch) -> None:
     real = claude_control.user_message
 
-    def user_message(text: str, uuid: str) -> bytes:
-        return real(" ".join(text.split())[:1000], uuid)
+    def user_message(text: str, uuid: str, images: Any = ()) -> bytes:
+        return real(" ".join(text.split())[:1000], uuid, images)
 
     patch.setattr(claude_control, "user_message", user_message)
+
+
+@noticed_by("17", "17b")
+def images_are_left_out(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(driver, "inline", lambda images: ())
+
+
+@noticed_by("17c", subject="acp")
+def it_is_not_asked_whether_it_takes_images(patch: pytest.MonkeyPatch) -> None:
+    seeing = wire.PromptCapabilities(image=True)
+    real: Any = vars(handshake)["read"]
+
+    def read(kind: Any, value: object) -> Any:
+        found = real(kind, value)
+        if isinstance(found, wire.InitializeResponse):
+            can = replace(found.agent_capabilities, prompt_capabilities=seeing)
+            return replace(found, agent_capabilities=can)
+        return found
+
+    patch.setattr(handshake, "read", read)
 
 
 @noticed_by("07b", "08", "08b", "09b")

@@ -49,7 +49,11 @@ class Acp(Rpc):
                 "agentInfo": {"name": "fake", "title": "Fake", "version": "1"},
                 "agentCapabilities": {
                     "loadSession": True,
-                    "promptCapabilities": {"image": True, "audio": False, "embeddedContext": True},
+                    "promptCapabilities": {
+                        "image": not self.script["blind"],
+                        "audio": False,
+                        "embeddedContext": True,
+                    },
                     "sessionCapabilities": sessions,
                     "mcpCapabilities": {"http": True, "sse": True},
                 },
@@ -152,6 +156,7 @@ class Acp(Rpc):
             return
         self.working = True
         words = "".join(block.get("text", "") for block in params["prompt"])
+        self.images = [one["data"] for one in params["prompt"] if one["type"] == "image"]
         history = self.history(self.session_id)
         self.keep(words)  # before the next line is read: a prompt that has arrived is not lost
         self.do(lambda: self._turn(key, words, history))

@@ -37,6 +37,7 @@ QUIRKS: Final = {
     "banner": "a line that is no JSON comes first",
     "version": "speaks this version of its protocol",
     "logged_out": "asks for a login when a session is opened",
+    "blind": "takes no images, and says so",
     "model_unknown": "knows no model but its own",
     "mode_refused": "keeps its own mode, whatever it is told",
     "replays": "sends so many updates of the past when it loads a session, and cannot do without",
@@ -137,6 +138,8 @@ class Agent:
         self.changed = threading.Condition()
         self.stopping = self.working = False
         self.steers: list[tuple[str, str]] = []
+        self.images: list[str] = []
+        """Those of the prompt, in base64."""
         self.answers: dict[str | int, Json] = {}
         self._asked = 0
         self._used = 0
@@ -295,6 +298,7 @@ class Agent:
                 session=self.session_id,
                 prompt=prompt,
                 words=words,
+                images=self.images,
                 results=told,
                 history=history,
             )

@@ -17,6 +17,7 @@ UNSPOKEN = frozenset(
     {
         "answers_both",
         "begins_anew",
+        "blind",
         "mode_refused",
         "no_delete",
         "no_marks",
@@ -106,7 +107,13 @@ class Claude(Agent):
             case "control_request":
                 self._control(message["request_id"], message["request"])
 
-    def _message(self, uuid: str, text: str) -> None:
+    def _message(self, uuid: str, content: Any) -> None:
+        blocks: list[Json] = content
+        if isinstance(content, str):
+            blocks = [{"type": "text", "text": content}]
+        text = "".join(block.get("text", "") for block in blocks)
+        images = [block["source"]["data"] for block in blocks if block["type"] == "image"]
+        self.images = images or self.images
         if self.script["silent"]:
             return
         if uuid in self._uuids or any(row["uuid"] == uuid for row in self._history()):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from tests.drivers.kit.fake_rpc import Rpc
 UNSPOKEN = frozenset(
     {
         "begins_anew",
+        "blind",
         "mode_refused",
         "no_delete",
         "null_open",
@@ -132,6 +134,8 @@ class Codex(Rpc):
             self._steered(words, uuid)
             return
         self._begin_turn()
+        shown = [Path(one["path"]) for one in params["input"] if one["type"] == "localImage"]
+        self.images = [base64.b64encode(path.read_bytes()).decode() for path in shown]
         self.result(key, {"turn": self._turn_now("inProgress")})
         self.do(lambda: self._turn(words, uuid))
 

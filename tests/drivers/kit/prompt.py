@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from podiumd.drivers.base import ApprovalRequested, Output, Turn
+import base64
+from pathlib import Path
+
+from podiumd.drivers.base import ApprovalRequested, Image, Output, Turn
 from tests.drivers.kit.bench import Bench, allow, command, on_approval, only, own_name, said
 from tests.drivers.kit.registry import case
 from tests.drivers.rig import states
@@ -46,6 +49,40 @@ async def the_fate_of_the_prompt_is_told(bench: Bench) -> None:
     request = bench.request()
     report, events = await bench.play(request)
     assert states(events, request.prompt_uuid)[-1] == "completed" and report.prompt_recorded
+
+
+@case("17")
+async def its_images_reach_the_model_in_their_order(bench: Bench) -> None:
+    bench.script({"text": "A door."})
+    images = [picture(bench, 1, b"door"), picture(bench, 2, b"gate" * 100_000)]
+    report, _ = await bench.play(bench.request("What is it?", images=tuple(images)))
+    assert report.kind == "done" and bench.prompts == ["What is it?"]
+    shown = [base64.b64decode(one) for one in bench.asked[0]["images"]]
+    assert shown == [Path(one.path).read_bytes() for one in images]
+
+
+@case("17b")
+async def an_image_that_is_gone_is_told_and_nothing_is_prompted(bench: Bench) -> None:
+    image = picture(bench, 1, b"door")
+    Path(image.path).unlink()
+    report, _ = await bench.play(bench.request(images=(image,)))
+    assert report.kind == "failed" and "1.png" in report.detail
+    assert bench.prompts == []
+
+
+@case("17c")
+async def one_that_takes_no_images_after_all_is_not_prompted(bench: Bench) -> None:
+    bench.script({"text": "A door."}, blind=True)
+    report, _ = await bench.play(bench.request(images=(picture(bench, 1, b"door"),)))
+    assert report.kind == "failed" and "does not take images" in report.detail
+    assert bench.prompts == []
+
+
+def picture(bench: Bench, number: int, data: bytes) -> Image:
+    """A file that is a picture, as far as anyone looks."""
+    path = bench.rig.home / f"{number}.png"
+    path.write_bytes(b"\x89PNG\r\n\x1a\n" + data)
+    return Image(str(path), "image/png")
 
 
 @case("18")

@@ -123,3 +123,11 @@ def test_a_server_of_tools_is_described_as_recorded() -> None:
     made = calls.server("podium", ["python", "-m", "x"], {"TOKEN": "t"})
     assert made["command"] == "python" and made["args"] == ["-m", "x"]
     assert made["env"] == [{"name": "TOKEN", "value": "t"}]
+
+
+def test_images_stand_before_the_words_they_are_about() -> None:
+    line = calls.prompt("s", "What is it?", [("image/png", "AAAA")])
+    assert json.loads(line)["params"]["prompt"] == [
+        {"type": "image", "mimeType": "image/png", "data": "AAAA"},
+        {"type": "text", "text": "What is it?"},
+    ]

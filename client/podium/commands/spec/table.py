@@ -88,6 +88,14 @@ MODEL = option("--model", "the agent's own word for a model (default: as configu
 SCRIPT = option(
     "--script", "the file of turns that '--agent scripted' plays", "FILE", values="files"
 )
+FILES = Argument(
+    ("--file",),
+    "an image that goes with the text; may be repeated",
+    "files",
+    "PATH",
+    repeat=True,
+    values="files",
+)
 PARAMS = Argument(
     ("-p", "--param"),
     "a parameter of the recipe; may be repeated",

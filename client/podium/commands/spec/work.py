@@ -6,6 +6,7 @@ from podium.commands.spec.table import (
     AGENT,
     CWD,
     DETACH,
+    FILES,
     JSON,
     MODEL,
     PARAMS,
@@ -352,6 +353,7 @@ SESSIONS = (
             AGENT,
             MODEL,
             SCRIPT,
+            FILES,
             DETACH,
             option(
                 "--if-busy",

@@ -145,7 +145,7 @@ class AcpDialect:
         if not self._handshake.ready or self._stopping or refused or self.script.opens_only:
             return
         self._planned = True
-        line = calls.prompt(self._handshake.session, self.script.prompt)
+        line = calls.prompt(self._handshake.session, self.script.prompt, self.script.images)
         self._steps.plan(calls.PROMPT, calls.fence(PROMPT_FENCE, MARK_METHOD), line)
 
     def _tidy(self) -> None:

@@ -106,11 +106,15 @@ class Handshake:
             "load": can.load_session,
             "resume": True,
         }
+        lacks = ""
         if not possible[self._how]:
-            said = "copy sessions" if self._how == "fork" else "go on with sessions"
+            lacks = "copy sessions" if self._how == "fork" else "go on with sessions"
+        elif script.images and not can.prompt_capabilities.image:
+            lacks = "take images"
+        if lacks:
             version = "" if about.agent_info is None else f" {about.agent_info.version}"
             self.described = self._about
-            self._refuse(f"{script.agent}{version} does not {said}")
+            self._refuse(f"{script.agent}{version} does not {lacks}")
         elif self._how == "new":
             self._plan(calls.OPEN, calls.new_session(script.cwd, script.servers))
         else:

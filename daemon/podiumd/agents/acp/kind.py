@@ -53,8 +53,9 @@ class AcpSettings(Section, frozen=True):
     more than its answer. ``model_option``: the option that chooses its model, where it has another
     than the one for models. ``resume``: how its sessions are gone on with. ``fork``: they can be
     copied. ``mcp``: it starts servers of tools. ``usage``: what it tells of a turn's use.
-    ``login``: the command by which a person logs in. ``session_files``: where its session files
-    are, with ``{id}`` or the first eight characters of it, ``{id8}``.
+    ``images``: it takes them with a prompt. ``login``: the command by which a person logs in.
+    ``session_files``: where its session files are, with ``{id}`` or the first eight characters of
+    it, ``{id8}``.
     """
 
     command: tuple[Word, ...] = ()
@@ -71,6 +72,7 @@ class AcpSettings(Section, frozen=True):
     fork: bool = False
     mcp: bool = True
     usage: Usage = "none"
+    images: bool = False
     quirks: tuple[Quirk, ...] = ()
     session_files: OptionalWord = ""
     login: OptionalWord = ""
@@ -113,6 +115,7 @@ def capabilities(settings: AcpSettings) -> Capabilities:
         exactly_once="mark",
         own_tools="mcp" if settings.mcp else "none",
         usage=settings.usage,
+        images="inline" if settings.images else "none",
     )
 
 

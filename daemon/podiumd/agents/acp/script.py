@@ -13,7 +13,8 @@ import msgspec
 
 from podiumd.agents.acp.kind import AcpSettings
 from podiumd.core.recipe.served_tools import SERVER
-from podiumd.drivers.base import TurnRequest
+from podiumd.drivers.base import Image, TurnRequest
+from podiumd.drivers.images import inline
 from podiumd.formats.acp import calls
 from podiumd.formats.json_fields import whole_text
 from podiumd.tools.files.private_file import write_private
@@ -53,6 +54,7 @@ class Script(msgspec.Struct, frozen=True, kw_only=True):
     quirks: tuple[str, ...] = ()
     login: str = ""
     opens_only: bool = False
+    images: tuple[tuple[str, str], ...] = ()
 
 
 class Before(msgspec.Struct, frozen=True):
@@ -65,11 +67,12 @@ class Before(msgspec.Struct, frozen=True):
 def check(
     request: TurnRequest, settings: AcpSettings, agent: str, before: Before | None = None
 ) -> None:
-    """Refuse a turn that the agent cannot run as it is asked for. Raises ``ValueError``.
+    """Refuse a turn that the agent cannot run as it is asked for. Raises ``ValueError``, and
+    ``OSError`` where an image cannot be read.
 
     ``before`` is what a new session is told where the agent goes on with none.
     """
-    size = len(calls.prompt(_ANY_SESSION, _words(request, before)))
+    size = len(calls.prompt(_ANY_SESSION, _words(request, before), inline(request.images)))
     if size > LONGEST_BYTES:
         raise ValueError(
             f"the prompt takes {size} bytes in one line, at most {LONGEST_BYTES} go to an agent at "
@@ -120,7 +123,16 @@ def make_script(
         quirks=settings.quirks,
         login=settings.login,
         opens_only=request.opens_only,
+        images=_readable(request.images),
     )
+
+
+def _readable(images: tuple[Image, ...]) -> tuple[tuple[str, str], ...]:
+    """Read the images; where that fails ``check`` says so before the agent is begun."""
+    try:
+        return inline(images)
+    except OSError:
+        return ()
 
 
 def _mode(request: TurnRequest, settings: AcpSettings) -> str:

@@ -26,9 +26,11 @@ from podiumd.drivers.agent_process import AgentProcess, spawn
 from podiumd.drivers.base import PendingTurn, TurnRequest, TurnStatus
 from podiumd.drivers.dialect import Aftermath
 from podiumd.drivers.fifo import require_short
+from podiumd.drivers.images import inline
 from podiumd.drivers.spool import SpoolWatch
 from podiumd.drivers.spooled import SPOOL_MEGABYTES, Look
 from podiumd.drivers.spooled_driver import SpooledDriver, messages_of
+from podiumd.formats import claude_control
 
 __all__ = ["CAPABILITIES", "ClaudeDriver", "greeting", "make", "traces"]
 
@@ -57,6 +59,7 @@ CAPABILITIES: Final = Capabilities(
     exactly_once="agent",
     own_tools="dialect",
     usage="cost",
+    images="inline",
 )
 
 
@@ -117,6 +120,9 @@ async def _spawn(request: TurnRequest, dialect: ClaudeDialect) -> AgentProcess:
     # Before the prompt, so that no tool is used unasked.
     hooks = hooks_line(request.hooks)
     prompt = dialect.prompt(request.prompt, request.prompt_uuid)
+    if request.images:
+        told = inline(request.images)
+        prompt = (claude_control.user_message(request.prompt, request.prompt_uuid, told),)
     if request.opens_only:
         require_short(*prompt)
         prompt = (OPENING,)

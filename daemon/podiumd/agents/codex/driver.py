@@ -76,6 +76,7 @@ class CodexDriver(SpooledDriver[CodexDialect]):
         exactly_once="agent",
         own_tools="mcp",
         usage="tokens",
+        images="path",
     )
 
     def __init__(

@@ -40,10 +40,11 @@ class Script(msgspec.Struct, frozen=True, kw_only=True):
     resumes: bool = False
     since: int = 0
     opens_only: bool = False
+    images: tuple[str, ...] = ()
 
     def prompt_line(self, thread_id: str) -> bytes:
         """Build the request for the turn."""
-        return calls.start_turn(thread_id, self.uuid, self.prompt, (), self.settings)
+        return calls.start_turn(thread_id, self.uuid, self.prompt, self.images, self.settings)
 
 
 def make_script(
@@ -75,6 +76,7 @@ def make_script(
         resumes=request.session_mode == "resume",
         since=since,
         opens_only=request.opens_only,
+        images=tuple(one.path for one in request.images),
     )
 
 
@@ -124,10 +126,13 @@ def _opening(request: TurnRequest) -> bytes:
 
 
 def require_kept(request: TurnRequest) -> None:
-    """Refuse what Codex cannot keep: a list of tools, a thread that it has not named.
+    """Refuse what Codex cannot keep: a list of tools, a thread that it has not named, an image that
+    is gone, of which it would tell the model alone.
 
-    Raises ``ValueError``.
+    Raises ``ValueError``, ``OSError``.
     """
+    for image in request.images:
+        Path(image.path).stat()
     if request.tools not in ("all", leave.READ_ONLY):
         raise ValueError("Codex cannot be limited to some tools: tools is 'all' or 'read-only'")
     if request.session_mode != "new" and request.agent_session_id is None:

@@ -30,6 +30,10 @@ OwnTools = Literal["dialect", "inside", "mcp", "none"]
 ``mcp``: by a program that it starts. ``none``: only what it runs itself can (``podium mcp``).
 """
 
+Images = Literal["none", "inline", "path"]
+"""How an agent gets the images of a prompt: not at all, beside its words in one line, or as files
+that it reads itself."""
+
 Usage = Literal["cost", "tokens", "none"]
 """What an agent reports of a turn's use: its cost (and tokens, where it knows them), tokens alone,
 or nothing."""
@@ -67,6 +71,7 @@ class Capabilities(msgspec.Struct, frozen=True):
     exactly_once: ExactlyOnce = "weak"
     own_tools: OwnTools = "none"
     usage: Usage = "none"
+    images: Images = "none"
 
 
 class Described(msgspec.Struct, frozen=True):

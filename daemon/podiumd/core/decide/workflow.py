@@ -82,6 +82,7 @@ def _start(command: c.Start) -> f.RunStarted:
         permission_mode=command.permission_mode,
         model=command.model,
         script=command.script,
+        images=command.images,
         next=first,
     )
 

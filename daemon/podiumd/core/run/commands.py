@@ -12,7 +12,7 @@ import msgspec
 
 from podiumd.core.recipe.model import Limits, Recipe
 from podiumd.core.reply.report import TurnReport
-from podiumd.core.run.fact import RunScript
+from podiumd.core.run.fact import RunImage, RunScript
 from podiumd.core.run.facts import OnQuestion, TreeLook, TreeMark, Worktree
 from podiumd.core.run.native_loop_commands import LoopCommand
 
@@ -49,6 +49,7 @@ class Start(Command, frozen=True):
     permission_mode: str | None = None
     model: str | None = None
     script: RunScript | None = None
+    images: tuple[RunImage, ...] = ()
 
 
 class Proceed(Command, frozen=True):

@@ -42,6 +42,15 @@ class RunScript(msgspec.Struct, frozen=True):
     turns: tuple[dict[str, Any], ...]
 
 
+class RunImage(msgspec.Struct, frozen=True):
+    """An image of a prompt: the person's ``file``, and the ``name`` of the copy that is sent."""
+
+    file: str
+    name: str
+    media_type: str
+    size: int
+
+
 class Fact(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="type"):
     """Base of all facts."""
 

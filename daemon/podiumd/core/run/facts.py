@@ -22,6 +22,7 @@ from podiumd.core.run.fact import (
     PersonFact,
     Purpose,
     RunFact,
+    RunImage,
     RunScript,
     StepFact,
     TurnFact,
@@ -125,6 +126,7 @@ class RunStarted(RunFact, frozen=True, kw_only=True, tag="run.started"):
     permission_mode: str | None = None
     model: str | None = None
     script: RunScript | None = None
+    images: tuple[RunImage, ...] = ()
 
 
 class StepEntered(StepFact, frozen=True, kw_only=True, tag="step.entered"):

@@ -5,7 +5,7 @@ Each request has its step's name as its id.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
 from podiumd.formats.acp.wire import REQUEST_CANCELLED, VERSION
@@ -67,11 +67,11 @@ def set_model(session: str, model: str) -> bytes:
     return _call(MODEL, "session/set_model", sessionId=session, modelId=model)
 
 
-def prompt(session: str, text: str) -> bytes:
-    """Build the request for a turn."""
-    return _call(
-        PROMPT, "session/prompt", sessionId=session, prompt=[{"type": "text", "text": text}]
-    )
+def prompt(session: str, text: str, images: Iterable[tuple[str, str]] = ()) -> bytes:
+    """Build the request for a turn. ``images`` are media types with the data in base64."""
+    blocks = [{"type": "image", "mimeType": media, "data": data} for media, data in images]
+    said = [*blocks, {"type": "text", "text": text}]
+    return _call(PROMPT, "session/prompt", sessionId=session, prompt=said)
 
 
 def cancel(session: str) -> bytes:

@@ -27,11 +27,18 @@ class AgentInfo(Said, frozen=True):
     version: str = ""
 
 
+class PromptCapabilities(Said, frozen=True):
+    """Members of a prompt beside text, as far as an agent takes them."""
+
+    image: bool = False
+
+
 class AgentCapabilities(Said, frozen=True):
     """``session_capabilities`` has a member for each thing that can be done with a session."""
 
     load_session: bool = False
     session_capabilities: dict[str, Any] = msgspec.field(default_factory=dict)
+    prompt_capabilities: PromptCapabilities = PromptCapabilities()
 
 
 class AuthMethod(Said, frozen=True):

@@ -20,6 +20,7 @@ from podiumd.runtime.errors import InvalidParameter, NotFound
 from podiumd.runtime.fact_reader import load
 from podiumd.runtime.idempotency import Token, words_uuid
 from podiumd.runtime.intake import conversation_input
+from podiumd.runtime.intake.images import Brought, brought_images, discard, keep
 from podiumd.runtime.intake.start_run import hold_session, require_agent
 from podiumd.runtime.locks.holder import busy
 from podiumd.runtime.locks.session_locks import SessionLocks
@@ -93,12 +94,17 @@ class Prompting:
         script = await brought_script(request.script, plan.agent, self._context.agents)
         agent = await require_agent(self._context, plan.agent)
         _require_mode(plan.agent, agent, request.permission_mode)
+        takes = agent.driver.capabilities.images
+        images = await brought_images(request.files or (), plan.agent, takes, request.text)
         run_id = str(uuid.uuid4())
         try:
-            send = partial(self._send, request, plan, script, run_id, token)
+            send = partial(self._send, request, plan, script, images, run_id, token)
             return await self._runs.when_free(send)
         except BaseException:
             self._session_locks.release(run_id)
+            if images:
+                with trio.CancelScope(shield=True):
+                    await discard(self._context.state, run_id)
             raise
 
     async def _send(
@@ -106,6 +112,7 @@ class Prompting:
         request: SendPrompt,
         plan: _Plan,
         script: RunScript | None,
+        images: tuple[Brought, ...],
         run_id: str,
         token: Token | None,
     ) -> Sent:
@@ -136,6 +143,7 @@ class Prompting:
             permission_mode=request.permission_mode,
             model=request.model,
             script=script,
+            images=await keep(self._context.state, run_id, images),
         )
         waits = aside_of is None and self._session_locks.owner(plan.session_id) != run_id
         actor = await self._runs.start(start, token)
@@ -320,7 +328,7 @@ class Prompting:
 
 
 def _require_own_turn(request: SendPrompt, *, given: bool) -> None:
-    """Refuse a model and a script for words that are ``given`` to a run: it has its own.
+    """Refuse what is for a prompt of its own alone with words that are ``given`` to a run.
 
     Raises:
         InvalidParameter: they name one.
@@ -331,6 +339,11 @@ def _require_own_turn(request: SendPrompt, *, given: bool) -> None:
                 f"These words go into a run, which has its {name} already: leave the {name} out."
             )
             raise InvalidParameter(name, words)
+    if given and request.files:
+        words = (
+            "These words go into a run, which takes no images: leave them out, or send them alone."
+        )
+        raise InvalidParameter("files", words)
 
 
 def _require_mode(name: str, agent: Agent, mode: str | None) -> None:

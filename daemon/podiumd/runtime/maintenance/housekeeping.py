@@ -50,6 +50,23 @@ async def tidy(context: Context, in_use: InUse) -> None:
     for name in ("turns", "checks"):
         found = [path for path, _ in await over(context, name, in_use)]
         await trio.to_thread.run_sync(remove, found)
+    await remove_images(context, in_use)
+
+
+async def remove_images(context: Context, in_use: InUse) -> None:
+    """Remove the copies of images whose prompt is over, a day after they were made: what is being
+    copied just now has no run yet."""
+    before = context.clock.wall().timestamp() - DAY_SECONDS
+    found = await trio.to_thread.run_sync(_older, context.state / "images", before)
+    _, runs = in_use()
+    await trio.to_thread.run_sync(remove, [path for path in found if path.name not in runs])
+
+
+def _older(directory: Path, before: float) -> list[Path]:
+    try:
+        return [path for path in directory.iterdir() if _changed_at(path) < before]
+    except OSError:  # mostly there is none
+        return []
 
 
 async def over(context: Context, name: str, in_use: InUse) -> list[tuple[Path, int]]:

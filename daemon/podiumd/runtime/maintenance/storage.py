@@ -53,6 +53,7 @@ PARTS = (
     Part("transcripts", "sessions", "retention.transcripts_days"),
     Part("turns", "turns", "retention.failed_turns, failed_megabytes"),
     Part("checks", "checks", "retention.failed_checks"),
+    Part("images", "images", "a day, or until their prompt is over"),
     Part("commands", "commands", "retention.commands, commands_days"),
     Part("worktrees", "worktrees", "'podium worktree remove RUN'"),
     Part("exports", "exports", "yours: remove what you do not need"),

@@ -16,6 +16,7 @@ from podiumd.runtime.context import Agent
 from podiumd.runtime.locks.lockfile import make_private
 from podiumd.runtime.run import hook_runner
 from podiumd.runtime.run.actor import RunActor
+from podiumd.runtime.run.kept_images import kept_images
 from podiumd.runtime.run.turn_journal import RunTurnJournal
 from podiumd.tools.failpoints import failpoint
 
@@ -84,6 +85,7 @@ def turn_request(actor: RunActor, agent: Agent, active: ActiveTurn) -> base.Turn
         goes_on=intent.purpose in ("interrupted", "go-on"),
         script=None if script is None else {"turns": script.turns},
         script_file="" if script is None else script.file,
+        images=_images(actor, intent),
     )
 
 
@@ -153,6 +155,13 @@ def _system_text(state: RunState, intent: TurnIntended, agent: Agent) -> str | N
     if intent.system is not None and not agent.driver.capabilities.system_text:
         return state.start.system_prompt
     return intent.system or state.start.system_prompt
+
+
+def _images(actor: RunActor, intent: TurnIntended) -> tuple[base.Image, ...]:
+    """List the images of the person's words, for each turn that says these."""
+    start = actor.state.start
+    says_it = intent.purpose == "prompt" or prompts.ORIGINAL in intent.prompt
+    return kept_images(actor.context.state, actor.run_id, start.images) if says_it else ()
 
 
 def _prompt(state: RunState, intent: TurnIntended, agent: Agent) -> str:
