@@ -322,7 +322,7 @@ async def test_an_unknown_method_names_the_nearest() -> None:
         ('{"minuend":1,"subtrahend":null}', "subtrahend", "expected an integer, got null"),
         ('{"minuend":1,"subtrahend":true}', "subtrahend", "expected an integer, got true"),
         ('{"minuend":1.5,"subtrahend":1}', "minuend", "expected an integer, got the number 1.5"),
-        ('{"minuend":{},"subtrahend":1}', "minuend", "expected an integer, got a table"),
+        ('{"minuend":{},"subtrahend":1}', "minuend", "expected an integer, got an object"),
         ('{"minuend":[],"subtrahend":1}', "minuend", "expected an integer, got a list"),
         (
             '{"minuend":1,"subtrahend":2,"minuent":3}',

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final, get_type_hints
 
@@ -13,6 +14,8 @@ from podiumd.wording import convert, expected, quoted
 
 LONGEST_AGENT_LINE: Final = 1024 * 1024 - 4096  # bytes that reach an agent's pipe in one write
 _AGENT_LINE_FRAME: Final = 512  # of such a line, around the text
+_TABLE: Final = re.compile(r"('[^']*')|\ba table(?: of values)?\b")
+"""A table, but not in quotes: those words are a client's own."""
 
 
 def fault_of(
@@ -31,13 +34,18 @@ def fault_of(
         name = field.name
         if name not in given:
             if field.required:
-                return name, f"missing parameter '{name}': expected {expected(kinds[name])}"
+                return name, f"missing parameter '{name}': expected {_json(expected(kinds[name]))}"
             continue
         try:
             convert(given[name], kinds[name])
         except ValueError as error:
-            return name, f"parameter '{name}': {error}"
+            return name, f"parameter '{name}': {_json(str(error))}"
     return "params", "the parameters do not fit together"
+
+
+def _json(words: str) -> str:
+    """Say it in the words of JSON: what the configuration calls a table is an object here."""
+    return _TABLE.sub(lambda found: found[1] or "an object", words)
 
 
 def check_agent_text(parameter: str, text: str) -> None:
