@@ -153,11 +153,13 @@ async def test_two_files_with_one_id_are_a_fault_of_the_recipe_that_is_meant(
 
 async def test_what_an_agent_cannot_do_is_a_fault(machine: Machine, loop: str) -> None:
     machine.one_step("other", step='agent = "gemini"')
+    machine.one_step("writing", step='agent = "kimi"\ntools = "read-only"')
     machine.one_step("mode", step='permission_mode = "sleepy"')
     async with running(machine) as daemon:
-        assert sorted(faults(await check(daemon, recipe_id="other"))) == [
-            ("agent-capability", 8),
+        assert faults(await check(daemon, recipe_id="other")) == [("agent-not-here", 10)]
+        assert faults(await check(daemon, recipe_id="writing")) == [
             ("agent-not-here", 10),
+            ("agent-capability", 11),
         ]
         assert faults(await check(daemon, recipe_id="mode")) == [("agent-capability", 10)]
 

@@ -205,7 +205,8 @@ class Narrator:
 
     def _turn_intended(self, data: protocol.TurnIntendedData) -> None:
         purpose = str(data.get("purpose"))
-        if self._agent not in (None, agent := data.get("agent")):
+        agent = data.get("agent")
+        if purpose in ("step", "opening") and self._agent not in (None, agent):
             self._note(f"taken by {agent}")
         if purpose in PURPOSES:
             reply = f" ({self._reply(data.get('attempt'))})" if purpose == "retry" else ""
