@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from podiumd.agents.others import OTHERS
 from podiumd.config.load import Loaded, load, with_values
 from podiumd.config.paths import resolve
 from podiumd.config.reload import Settings
@@ -56,6 +57,10 @@ def test_sessions_of_each_agent_are_looked_for_where_it_keeps_them(tmp_path: Pat
         "claude": tmp_path / ".claude" / "projects",
         "codex": tmp_path / ".codex" / "sessions",
         "native": places.state / "sessions",
+        "qwen": tmp_path / ".qwen" / "projects",
+        "gemini": tmp_path / ".gemini" / "tmp",
+        "kimi": tmp_path / ".kimi-code" / "sessions",
+        "copilot": tmp_path / ".copilot" / "session-state",
     }
 
 
@@ -113,7 +118,8 @@ async def test_two_accounts_of_one_program_are_two_agents(tmp_path: Path) -> Non
     assert "[agents.work] command" in work.fix
     assert work.driver is not usual.driver
     # Sessions in a directory that two share are said to be the first's.
-    assert {root.agent: (root.directory, root.format_name) for root in maker.roots()} == {
+    roots = [root for root in maker.roots() if root.agent not in OTHERS]
+    assert {root.agent: (root.directory, root.format_name) for root in roots} == {
         "claude": (tmp_path / ".claude/projects", "claude"),
         "native": (loaded.places.state / "sessions", "native"),
         "work": (own / "projects", "claude"),

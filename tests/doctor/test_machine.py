@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from podiumd.agents.others import OTHERS
 from podiumd.doctor import machine, service
 from podiumd.doctor.subject import Subject
 from podiumd.service import systemd
@@ -69,9 +70,12 @@ def test_every_directory_of_sessions_needs_a_watch(tmp_path: Path) -> None:
 def test_sessions_are_where_the_settings_and_the_environment_say(tmp_path: Path) -> None:
     patient = with_settings(subject(tmp_path), agents__claude__env={"CLAUDE_CONFIG_DIR": "/c"})
     ours = patient.places.state / "sessions"
-    assert machine.roots(patient) == [Path("/c/projects"), tmp_path / ".codex/sessions", ours]
+    others = [tmp_path / other.own / other.files for other in OTHERS.values()]
+    own = [Path("/c/projects"), tmp_path / ".codex/sessions", ours]
+    assert machine.roots(patient) == [*own, *others]
     moved = replace(subject(tmp_path), environ={"HOME": str(tmp_path), "CODEX_HOME": "/x"})
-    assert machine.roots(moved) == [tmp_path / ".claude/projects", Path("/x/sessions"), ours]
+    own = [tmp_path / ".claude/projects", Path("/x/sessions"), ours]
+    assert machine.roots(moved) == [*own, *others]
 
 
 SAID = "ActiveState=active\nSubState=running\nMainPID=7\nNRestarts=0\nUnitFileState=enabled\n"

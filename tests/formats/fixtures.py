@@ -1,4 +1,4 @@
-"""Recorded output and session files of the real Claude Code, and session files of Codex."""
+"""Recorded output and session files of the real Claude Code, and session files of other agents."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from pathlib import Path
 CLAUDE = Path(__file__).parents[1] / "fixtures" / "claude"
 CODEX = CLAUDE.with_name("codex")
 EXCHANGES = CLAUDE.with_name("exchanges") / "codex"
+SESSIONS = CLAUDE.with_name("sessions")
 
 
 def lines(name: str) -> list[bytes]:
@@ -56,7 +57,15 @@ def session(name: str) -> bytes:
     return (CLAUDE / f"{name}.jsonl").read_bytes()
 
 
+def of(agent: str, story: str) -> list[Path]:
+    """Return the recorded files of an agent's sessions in one story, those that hold most first."""
+    found = (SESSIONS / agent / story).rglob("*.jsonl")
+    return sorted(found, key=lambda path: (-path.stat().st_size, path))
+
+
 def transcripts() -> list[tuple[str, bytes]]:
     """Return every recorded session file, with its agent."""
     claude = [("claude", session(name)) for name in sessions()]
-    return claude + [("codex", rollout(name)) for name in rollouts()]
+    codex = [("codex", rollout(name)) for name in rollouts()]
+    others = ((path.relative_to(SESSIONS).parts[0], path) for path in SESSIONS.rglob("*.jsonl"))
+    return [*claude, *codex, *((agent, path.read_bytes()) for agent, path in sorted(others))]

@@ -174,6 +174,126 @@ NATIVE = st.fixed_dictionaries(
 )
 
 
+_PART = st.one_of(
+    st.text(max_size=8),
+    st.fixed_dictionaries(
+        {},
+        optional={
+            "text": _or_odd(st.text()),
+            "type": _or_odd(st.sampled_from(["text", "think", "image_url"])),
+            "think": _or_odd(st.text()),
+            "thought": _or_odd(st.booleans()),
+            "functionCall": _or_odd(st.fixed_dictionaries({"id": UUIDS, "args": JSON})),
+            "functionResponse": _or_odd(
+                st.fixed_dictionaries({"id": UUIDS, "response": JSON | st.just({"output": "x"})})
+            ),
+            "inlineData": _or_odd(st.just({"mimeType": "image/png", "data": "AAAA"})),
+        },
+    ),
+)
+_PARTS = st.lists(_PART | JSON, max_size=3) | st.text() | JSON
+QWEN = st.fixed_dictionaries(
+    {},
+    optional={
+        "type": _or_odd(st.sampled_from(["user", "assistant", "tool_result", "system"])),
+        "subtype": _or_odd(st.sampled_from(["notification", "custom_title", "rewind"])),
+        "uuid": _or_odd(UUIDS),
+        "parentUuid": _or_odd(UUIDS | st.none()),
+        "isSidechain": _or_odd(st.booleans()),
+        "timestamp": _or_odd(TIMES),
+        "cwd": _or_odd(st.text()),
+        "message": _or_odd(st.fixed_dictionaries({"parts": _PARTS})),
+        "systemPayload": _or_odd(st.dictionaries(st.just("customTitle"), st.text() | JSON)),
+    },
+)
+_CALL = st.fixed_dictionaries(
+    {}, optional={"id": _or_odd(UUIDS), "name": _or_odd(st.text()), "args": JSON, "type": JSON}
+)
+GEMINI = st.fixed_dictionaries(
+    {},
+    optional={
+        "id": _or_odd(UUIDS),
+        "type": _or_odd(st.sampled_from(["user", "gemini", "info"])),
+        "timestamp": _or_odd(TIMES),
+        "content": _PARTS,
+        "displayContent": _PARTS,
+        "thoughts": _or_odd(st.lists(st.dictionaries(st.just("subject"), JSON), max_size=2)),
+        "toolCalls": _or_odd(st.lists(_CALL | JSON, max_size=3)),
+        "name": _or_odd(st.text()),
+        "$set": _or_odd(st.dictionaries(st.just("summary"), st.text() | JSON)),
+        "$rewindTo": _or_odd(UUIDS),
+    },
+)
+KIMI = st.fixed_dictionaries(
+    {},
+    optional={
+        "type": _or_odd(
+            st.sampled_from(
+                ["context.append_message", "context.append_loop_event", "context.undo", "forked"]
+            )
+        ),
+        "time": _or_odd(st.integers(0, 10**13) | st.floats()),
+        "message": _or_odd(
+            st.fixed_dictionaries(
+                {},
+                optional={
+                    "role": _or_odd(st.sampled_from(["user", "assistant"])),
+                    "id": _or_odd(UUIDS),
+                    "content": _PARTS,
+                    "origin": _or_odd(st.just({"kind": "user"})),
+                    "toolCalls": JSON | st.lists(_CALL, max_size=2),
+                },
+            )
+        ),
+        "event": _or_odd(
+            st.fixed_dictionaries(
+                {},
+                optional={
+                    "type": _or_odd(st.sampled_from(["content.part", "tool.call", "tool.result"])),
+                    "uuid": _or_odd(UUIDS),
+                    "part": _PART,
+                    "result": JSON | st.fixed_dictionaries({"output": _PARTS}),
+                },
+            )
+        ),
+    },
+)
+COPILOT = st.fixed_dictionaries(
+    {},
+    optional={
+        "type": _or_odd(
+            st.sampled_from(
+                [
+                    "user.message",
+                    "assistant.message",
+                    "tool.execution_complete",
+                    "session.snapshot_rewind",
+                    "session.title_changed",
+                ]
+            )
+        ),
+        "id": _or_odd(UUIDS),
+        "agentId": _or_odd(st.just("")),
+        "timestamp": _or_odd(TIMES),
+        "data": _or_odd(
+            st.fixed_dictionaries(
+                {},
+                optional={
+                    "content": _or_odd(st.text()),
+                    "source": _or_odd(st.sampled_from(["user", "skill-pdf"])),
+                    "reasoningText": _or_odd(st.text()),
+                    "toolRequests": _or_odd(st.lists(_CALL, max_size=2)),
+                    "attachments": _or_odd(st.lists(st.dictionaries(st.text(), JSON), max_size=2)),
+                    "context": _or_odd(st.dictionaries(st.just("cwd"), st.text() | JSON)),
+                    "result": JSON,
+                    "title": _or_odd(st.text()),
+                },
+            )
+        ),
+    },
+)
+
+
 def _encode(record: object) -> st.SearchStrategy[list[bytes]]:
     plain = json.dumps(record).encode()
     raw = json.dumps(record, ensure_ascii=False).encode("utf-8", "surrogatepass")
@@ -187,6 +307,10 @@ _ANY = st.one_of(
     CLAUDE.flatmap(_encode),
     CODEX.flatmap(_encode),
     NATIVE.flatmap(_encode),
+    QWEN.flatmap(_encode),
+    GEMINI.flatmap(_encode),
+    KIMI.flatmap(_encode),
+    COPILOT.flatmap(_encode),
     st.sampled_from(BROKEN + ODD).map(lambda line: [line]),
     st.binary(max_size=20).map(lambda line: [line.replace(b"\n", b" ")]),
 )

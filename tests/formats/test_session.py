@@ -19,6 +19,7 @@ from podiumd.formats.session import (
     identity_of_line,
     milliseconds,
     one_line,
+    public_id,
 )
 
 
@@ -173,3 +174,10 @@ def test_in_files_of_an_agent_that_nobody_knows_nothing_is_a_message() -> None:
     reads.fold(summary, b'{"type": "user"}\n{}\n')
     assert summary == Summary(lines=2)
     assert reads.entries(Cursor(), b"{}\n") == [] and reads.message(b"{}") is None
+
+
+def test_a_session_is_known_by_a_uuid_that_follows_from_its_agents_id_for_good() -> None:
+    uuid = "0f5a3b52-0000-4000-8000-000000000001"
+    own = f"session_{uuid}"
+    assert public_id(uuid.upper()) == uuid
+    assert public_id(own) == public_id(public_id(own)) == "078517ed-8cf1-524a-890c-c627ebcde1ed"

@@ -8,8 +8,9 @@ from typing import Any
 
 from podiumd.formats.claude_session import ClaudeSession
 from podiumd.formats.session import Cursor, Layout, Summary
+from podiumd.sessions.index.shapes import Kind
 from podiumd.sessions.index.table import Row
-from podiumd.sessions.index.tree import Companion, Found, Kind, Root, look
+from podiumd.sessions.index.tree import Companion, Found, Root, look
 from podiumd.sessions.index.update import Update, update
 
 FORMAT = ClaudeSession()
@@ -86,6 +87,8 @@ class Counting:
 
     agent = FORMAT.agent
     layout: Layout = FORMAT.layout
+    beside = FORMAT.beside
+    describe = FORMAT.describe
     message = FORMAT.message
     entries = FORMAT.entries
 

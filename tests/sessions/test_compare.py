@@ -22,9 +22,9 @@ A = session_id(1)
 
 
 def file(number: int, path: str = "/p/-app", **facts: int) -> Found:
-    values = {"dev": 1, "ino": number, "size": 10, "mtime_ns": 100, **facts}
     name = session_id(number)
-    return Found(session_id=name, agent="claude", path=f"{path}/{name}.jsonl", **values)
+    plain = Found(name, "claude", f"{path}/{name}.jsonl", 1, number, size=10, mtime_ns=100)
+    return replace(plain, **facts)
 
 
 def knowing(*files: Found, companions: tuple[Companion, ...] = ()) -> Known:

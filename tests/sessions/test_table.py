@@ -56,6 +56,21 @@ def test_a_row_comes_back_as_it_was_saved(index: sqlite3.Connection) -> None:
     assert table.count(index) == 2
 
 
+def test_a_session_is_found_by_the_beginning_of_either_of_its_ids(
+    index: sqlite3.Connection,
+) -> None:
+    own = [msgspec.structs.replace(make(n), own_id=f"session_{n}") for n in (1, 2)]
+    table.save(index, [*own, make(3)])
+    assert table.row(index, session_id(1)) == own[0]
+    first, second, third = (session_id(n) for n in (1, 2, 3))
+    assert table.with_prefix(index, "session_", 9) == [first, second]
+    assert table.with_prefix(index, "session_2", 9) == [second]
+    assert table.with_prefix(index, first[:-1], 9) == [first, second, third]
+    assert table.with_prefix(index, "", 1) == [first, first]
+    asked = [first, third, session_id(4)]
+    assert table.own_ids(index, asked) == {first: "session_1"}
+
+
 def test_a_row_takes_the_place_of_the_one_before(index: sqlite3.Connection) -> None:
     table.save(index, [make(1), make(2)])
     later = msgspec.structs.replace(make(1), size=5, summary=Summary(cwd="/elsewhere"), gone=True)

@@ -10,10 +10,10 @@ import pytest
 
 from podiumd.sessions.index import tree
 from podiumd.sessions.index import walk as walking
+from podiumd.sessions.index.shapes import Kind
 from podiumd.sessions.index.tree import (
     Companion,
     Found,
-    Kind,
     Known,
     Root,
     files_below,

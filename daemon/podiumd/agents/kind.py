@@ -75,12 +75,14 @@ class Where(msgspec.Struct, frozen=True):
 class Folders(msgspec.Struct, frozen=True):
     """Directories of an agent's own.
 
-    ``sessions`` holds its session files, in the kind's format. ``config_directory`` holds its
-    records of its live sessions, ``writer_locks`` a file ``ID.lock`` for each session that a
-    process of it has open and keeps others out of. ``None``: it has no such thing.
+    ``sessions`` holds its session files, in the kind's format or in ``session_format``.
+    ``config_directory`` holds its records of its live sessions, ``writer_locks`` a file ``ID.lock``
+    for each session that a process of it has open and keeps others out of. ``None``: it has no such
+    thing.
     """
 
     sessions: Path | None = None
+    session_format: str | None = None
     config_directory: Path | None = None
     writer_locks: Path | None = None
 

@@ -21,7 +21,6 @@ from msgspec.structs import replace
 
 from podiumd.agents.kind import ConfiguredAgent, Kind
 from podiumd.agents.kinds import KINDS, known_agents
-from podiumd.agents.others import OTHERS
 from podiumd.agents.settings import DRIVER, AgentName, Section
 from podiumd.config.paths import Places, resolve
 from podiumd.config.settings import Config
@@ -287,9 +286,7 @@ class _Reader:
             self._unknown(key, known, more)
             return None
         kinds = [standing.name] if standing is not None else list(KINDS)
-        if name in OTHERS:
-            self._fault(key, "sessions of another program have this name: choose another")
-        elif said not in kinds:
+        if said not in kinds:
             listed = ", ".join(f"'{one}'" for one in kinds)
             self._fault((*key, DRIVER), f"expected one of {listed}, got {shown(said)}")
         else:

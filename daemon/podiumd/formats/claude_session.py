@@ -227,6 +227,10 @@ class ClaudeSession:
 
     agent: Final = "claude"
     layout: Final = "projects"
+    beside: Final = ""
+
+    def describe(self, summary: Summary, data: bytes) -> None:
+        """Do nothing: all stands in the file itself."""
 
     def fold(self, summary: Summary, chunk: bytes) -> None:
         """Bring a summary forward; titles and directories count wherever they stand."""

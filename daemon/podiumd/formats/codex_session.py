@@ -174,6 +174,7 @@ class CodexSession(Conversation[_Record]):
 
     agent: Final = "codex"
     layout: Final = "days"
+    beside: Final = ""
 
     def __init__(self) -> None:
         super().__init__(_RECORDS)

@@ -145,7 +145,8 @@ def _first_words(texts: Iterable[str], limit: int) -> str:
 class Conversation(ABC, Generic[Record]):
     """A ``SessionFormat`` of files without a tree: one conversation, in the order of the file.
 
-    So nothing forks, and nothing is remembered from chunk to chunk.
+    So nothing forks but after words that were taken back, and nothing else is remembered from chunk
+    to chunk.
     """
 
     def __init__(self, records: Reader[Record]) -> None:
@@ -171,9 +172,16 @@ class Conversation(ABC, Generic[Record]):
     def blocks(self, record: Record, line: bytes) -> tuple[Block, ...]:
         """Return all that a message holds."""
 
+    def describe(self, summary: Summary, data: bytes) -> None:
+        """Note what a file beside it says of the session."""
+
     def uuid(self, record: Record) -> str:
         """Return the record's own uuid, if it has one."""
         return ""
+
+    def rewinds(self, record: Record) -> bool:
+        """Return whether messages are taken back here: the next prompt follows an earlier one."""
+        return False
 
     def fold(self, summary: Summary, chunk: bytes) -> None:
         """Bring a summary forward."""
@@ -198,12 +206,18 @@ class Conversation(ABC, Generic[Record]):
         lines = Lines(chunk)
         found: list[Entry] = []
         for at, record in enumerate(self._records.read_all(lines)):
+            if record is None:
+                continue
             line = lines[at]
-            role = None if record is None else self.role(record, line)
-            if record is not None and role is not None:
+            if self.rewinds(record):
+                cursor.rewind()
+            role = self.role(record, line)
+            if role is not None:
                 uuid = self.uuid(record)
                 identity = identity_of(uuid) if uuid else identity_of_line(line)
-                found.append(Entry(base + lines.bounds[at], len(line), identity, role))
+                asks = role == "user" and bool(cursor.tips) and bool(self.asked(record, line))
+                parent = cursor.resume() if asks else None
+                found.append(Entry(base + lines.bounds[at], len(line), identity, role, parent))
         return found
 
     def message(self, line: bytes) -> Message | None:

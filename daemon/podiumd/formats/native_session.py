@@ -49,6 +49,7 @@ class NativeSession(Conversation[_Record]):
 
     agent: Final = "native"
     layout: Final = "flat"
+    beside: Final = ""
 
     def __init__(self) -> None:
         super().__init__(Reader(_Record))

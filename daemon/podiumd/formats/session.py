@@ -14,6 +14,7 @@ import hashlib
 import re
 from datetime import UTC, datetime, timedelta
 from typing import Final, Literal, Protocol
+from uuid import UUID, uuid5
 
 import msgspec
 
@@ -25,6 +26,9 @@ NAME_LIMIT: Final = 60
 TIPS_LIMIT: Final = 64
 IDENTITY_BYTES: Final = 16
 UUID_LENGTH: Final = 36
+_REWOUND: Final = "rewound"
+"""Tip of a conversation whose last messages were taken back."""
+
 NAMED_BY_A_PERSON: Final = 3
 """The rank of a title that a person gave."""
 
@@ -32,6 +36,8 @@ _RFC_3339: Final = re.compile(
     r"[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt][0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]{1,9})?"
     r"(?:[Zz]|[+-][0-9]{2}:[0-9]{2})"
 )
+_IS_UUID: Final = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
+_AGENTS_OWN: Final = UUID("4c1e9f50-6d2b-5a37-9b0e-7f0a3d8c2e61")
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -128,6 +134,15 @@ class Cursor(msgspec.Struct):
             self.tips = [*self.tips[1 - TIPS_LIMIT :], uuid]
             self._note(uuid)
 
+    def rewind(self) -> None:
+        """Note that messages were taken back: the next prompt follows another than the last."""
+        self.tips = [_REWOUND]
+
+    def resume(self) -> str:
+        """Note such a prompt, and return what it follows: that is not known."""
+        self.tips = []
+        return ""
+
     def link(self, uuid: str, parent: str) -> None:
         """Note what a record follows that is no message: a prompt may fork from there."""
         self.links += identity_of(uuid) + identity_of(parent)
@@ -144,10 +159,11 @@ class Cursor(msgspec.Struct):
             del self.turn[:TIPS_LIMIT]
 
 
-Layout = Literal["projects", "days", "flat"]
+Layout = Literal["projects", "days", "flat", "chats", "dated", "agents", "events"]
 """``projects``: a directory for each project, with files named by their session, and a directory of
 companions for each session. ``days``: directories of year, month and day, with files whose names
-end in the session's. ``flat``: files named by their session."""
+end in the session's. ``flat``: files named by their session. The others are in
+``podiumd.sessions.index.shapes``."""
 
 
 class SessionFormat(Protocol):
@@ -160,6 +176,13 @@ class SessionFormat(Protocol):
     @property
     def layout(self) -> Layout:
         """Return how the files lie below the agent's directory."""
+
+    @property
+    def beside(self) -> str:
+        """Return the path, from a file's directory, of another that says more; ``""``: none."""
+
+    def describe(self, summary: Summary, data: bytes) -> None:
+        """Bring a summary forward by what stands in that file."""
 
     def fold(self, summary: Summary, chunk: bytes) -> None:
         """Bring a summary forward by the lines that come next in its file."""
@@ -179,6 +202,10 @@ class NoFormat:
 
     agent: Final = ""
     layout: Final = "flat"
+    beside: Final = ""
+
+    def describe(self, summary: Summary, data: bytes) -> None:
+        """Do nothing."""
 
     def fold(self, summary: Summary, chunk: bytes) -> None:
         """Count the lines."""
@@ -191,6 +218,16 @@ class NoFormat:
     def message(self, line: bytes) -> Message | None:
         """Find none here either."""
         return None
+
+
+def public_id(session_id: str) -> str:
+    """Return the id by which clients know a session: an agent's own where that is a UUID.
+
+    Of another it is a UUID that follows from it, for good.
+    """
+    if _IS_UUID.fullmatch(session_id):
+        return session_id.lower()
+    return str(uuid5(_AGENTS_OWN, session_id))
 
 
 def identity_of(uuid: str) -> bytes:
@@ -225,6 +262,15 @@ def one_line(text: str, limit: int) -> str:
     # More words than characters that are kept cannot matter, and a text may be megabytes long.
     words = " ".join(text.split(maxsplit=limit)[: limit + 1])
     return words if len(words) <= limit else words[: limit - 1].rstrip() + "…"
+
+
+def timestamp_of(since_1970: float) -> str:
+    """Return milliseconds since 1970 as an RFC 3339 timestamp; ``""`` beyond all years."""
+    try:
+        moment = _EPOCH + timedelta(milliseconds=since_1970)
+    except (OverflowError, ValueError):
+        return ""
+    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def milliseconds(timestamp: str) -> int | None:

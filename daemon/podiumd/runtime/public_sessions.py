@@ -1,8 +1,9 @@
 """Sessions under the one id that clients know: Podium's where an agent has named it otherwise.
 
-The index knows a session by its file, and so by the agent's own id of it. Which session of ours
-that is stands in ``facts.db``: here, between the two, each id becomes the other. So nothing moves
-when an agent names a session, and it does not matter which was there first, the file or the name.
+The index knows a session by its file, and so by the agent's own id of it, or by a UUID that follows
+from that. Which session of ours that is stands in ``facts.db``: here, between the two, each id
+becomes the other. So nothing moves when an agent names a session, and it does not matter which was
+there first, the file or the name.
 """
 
 from __future__ import annotations
@@ -12,9 +13,9 @@ from contextlib import asynccontextmanager, contextmanager
 
 from msgspec.structs import replace
 
+from podiumd.formats.session import public_id
 from podiumd.sessions.changes import Listener
 from podiumd.sessions.index.table import Row
-from podiumd.sessions.index.tree import session_of
 from podiumd.sessions.log.open_log import MessageFeed
 from podiumd.sessions.transcripts import Transcripts
 from podiumd.store.facts import Store
@@ -24,13 +25,15 @@ from podiumd.wire.sessions import MessagesPage
 class ChangedSessions:
     """A listener to changes, by the ids that clients know."""
 
-    def __init__(self, listener: Listener, store: Store) -> None:
+    def __init__(self, listener: Listener, transcripts: Transcripts, store: Store) -> None:
         self._listener = listener
+        self._transcripts = transcripts
         self._store = store
 
     async def changed(self) -> set[str]:
         """Wait until there is something, then take it: the ids since the last time."""
-        return await _public(self._store, sorted(await self._listener.changed()))
+        changed = sorted(await self._listener.changed())
+        return await _public(self._transcripts, self._store, changed)
 
 
 class PublicSessions:
@@ -49,8 +52,8 @@ class PublicSessions:
     ) -> tuple[list[Row], int]:
         """Return a page of sessions, newest first, and how many there are in all."""
         rows, total = await self._transcripts.listing(working_directory, limit, before)
-        ours = await self._store.sessions_named([row.session_id for row in rows])
-        return [_called(row, ours.get(row.session_id)) for row in rows], total
+        ours = await self._store.sessions_named([own_id(row) for row in rows])
+        return [_called(row, ours.get(own_id(row))) for row in rows], total
 
     async def row(self, session_id: str) -> Row:
         """Return one session. Raises ``UnknownSession``."""
@@ -61,20 +64,21 @@ class PublicSessions:
         least so many."""
         found = await self._transcripts.with_prefix(prefix.lower(), limit)
         return {
-            *await _public(self._store, found),
+            *await _public(self._transcripts, self._store, found),
             *await self._store.sessions_with_prefix(prefix, limit),
             *await self._store.named_with_prefix(prefix, limit),
         }
 
     async def companion_counts(self, rows: Sequence[Row]) -> dict[str, dict[str, int]]:
         """Return how many files of each kind belong to each session."""
-        own = {own_id(row): row.session_id for row in rows}
+        own = {public_id(own_id(row)): row.session_id for row in rows}
         counts = await self._transcripts.companion_counts([*own])
         return {own[session_id]: count for session_id, count in counts.items()}
 
     async def gone(self, before: int | None) -> list[str]:
         """Return the sessions whose transcript is gone."""
-        return sorted(await _public(self._store, await self._transcripts.gone(before)))
+        gone = await self._transcripts.gone(before)
+        return sorted(await _public(self._transcripts, self._store, gone))
 
     async def forget(self, session_id: str) -> None:
         """Take a session off the list. Raises ``UnknownSession``, ``StillThere``."""
@@ -98,21 +102,26 @@ class PublicSessions:
     def listen(self) -> Iterator[ChangedSessions]:
         """Hear of every session that changes from now on."""
         with self._transcripts.listen() as listener:
-            yield ChangedSessions(listener, self._store)
+            yield ChangedSessions(listener, self._transcripts, self._store)
 
     async def _own(self, session_id: str) -> str:
-        return await self._store.agent_session(session_id) or session_id
+        named = await self._store.agent_session(session_id)
+        return session_id if named is None else public_id(named)
 
 
 def own_id(row: Row) -> str:
-    """Return the agent's own id of a session, which its file bears."""
-    return session_of(row.path)
+    """Return the agent's own id of a session."""
+    return row.own_id or row.session_id
 
 
-async def _public(store: Store, own_ids: Sequence[str]) -> set[str]:
-    ours = await store.sessions_named(own_ids)
-    return {ours.get(one, one) for one in own_ids}
+async def _public(transcripts: Transcripts, store: Store, ids: Sequence[str]) -> set[str]:
+    """Return the ids that clients know of sessions, by those of the index."""
+    own = await transcripts.own_ids(ids)
+    ours = await store.sessions_named([own.get(one, one) for one in ids])
+    return {ours.get(own.get(one, one), one) for one in ids}
 
 
 def _called(row: Row, session_id: str | None) -> Row:
-    return row if session_id in (None, row.session_id) else replace(row, session_id=session_id)
+    if session_id in (None, row.session_id):
+        return row
+    return replace(row, session_id=session_id, own_id=own_id(row))

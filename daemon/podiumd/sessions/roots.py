@@ -20,13 +20,18 @@ def roots_of(
     the daemon's own environment, ``state`` its STATE directory.
     """
     found: dict[Path, Root] = {}
+    formats: dict[str, str] = {}
     for name, agent in agents.items():
         where = Where(agent_environment(agent, environ, ""), state)
-        directory, form = agent.folders(where).sessions, agent.kind.session_format
-        if directory is not None and form is not None:
-            found.setdefault(directory, Root(name, directory, "" if form == name else form))
+        folders = agent.folders(where)
+        form = folders.session_format or agent.kind.session_format
+        if folders.sessions is not None and form is not None:
+            formats[name] = form
+            root = Root(name, folders.sessions, "" if form == name else form)
+            found.setdefault(folders.sessions, root)
     here = Where(environ, state)
-    for name, of_other in OTHERS.items():
-        directory = of_other(here)
-        found.setdefault(directory, Root(name, directory))
+    for name, other in OTHERS.items():
+        if formats.get(name, name) == name:  # else these would be read as another's
+            directory = other.directory(here)
+            found.setdefault(directory, Root(name, directory))
     return list(found.values())

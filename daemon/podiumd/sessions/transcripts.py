@@ -124,6 +124,10 @@ class Transcripts:
         await self._follower.ready.wait()
         return await self._index.ask(table.with_prefix, prefix, limit)
 
+    async def own_ids(self, session_ids: Sequence[str]) -> dict[str, str]:
+        """Return the agents' own ids of those of the sessions that have another."""
+        return await self._index.ask(table.own_ids, session_ids)
+
     async def companion_counts(self, session_ids: Sequence[str]) -> dict[str, dict[str, int]]:
         """Return how many files of each kind belong to each session."""
         return await self._index.ask(table.companion_counts, session_ids)

@@ -7,6 +7,7 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
+from podiumd.store.conditions import CALLED_OTHERWISE, NAMED_OTHERWISE
 from podiumd.store.connection import (
     LOCK_WAIT_SECONDS,
     beside,
@@ -18,11 +19,11 @@ from podiumd.store.errors import DATABASE_ERRORS
 INDEX_NAME = "index.db"
 
 # Another schema is another file: the index is made anew, never migrated.
-INDEX_SCHEMA = 5
+INDEX_SCHEMA = 6
 
 # The columns are described where they are written: ``sessions/index/table.py``. A path that is not
 # UTF-8 is a BLOB, which a TEXT column of an ordinary table takes.
-_TABLES = """
+_TABLES = f"""
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE sessions (
     session_id TEXT NOT NULL PRIMARY KEY,
@@ -40,11 +41,15 @@ CREATE TABLE sessions (
     problems INTEGER NOT NULL,
     gone INTEGER NOT NULL,
     sort_at INTEGER NOT NULL,
+    own_id TEXT NOT NULL,
     cwd TEXT NOT NULL
 );
 CREATE INDEX sessions_by_time ON sessions (sort_at DESC, session_id);
 CREATE INDEX sessions_by_directory ON sessions (cwd, sort_at DESC, session_id);
 CREATE INDEX sessions_by_path ON sessions (path, size, mtime_ns, ino, dev, gone);
+CREATE INDEX sessions_called_otherwise ON sessions (path, session_id)
+    WHERE {CALLED_OTHERWISE};
+CREATE INDEX sessions_by_own_id ON sessions (own_id, session_id) WHERE {NAMED_OTHERWISE};
 CREATE TABLE companions (
     path TEXT NOT NULL PRIMARY KEY,
     session_id TEXT NOT NULL,

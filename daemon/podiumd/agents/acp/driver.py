@@ -136,7 +136,9 @@ class AcpDriver(SpooledDriver[AcpDialect]):
         return look
 
     async def _keep(self, turn: TurnRequest | PendingTurn) -> None:
-        """Write the turn into its session's record, which may be the only one that there is."""
+        """Write the turn into its session's record, unless the agent's own files can be read."""
+        if self._settings().session_format:
+            return
         file = self._record(turn)
         try:
             await trio.to_thread.run_sync(keep, Path(turn.directory), turn.turn_id, file)

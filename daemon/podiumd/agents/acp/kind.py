@@ -15,6 +15,7 @@ import msgspec
 from msgspec import Meta
 
 from podiumd.agents.kind import IDLE_SECONDS, TURN_SECONDS, Folders, Kind, Plan, Where
+from podiumd.agents.others import OTHERS
 from podiumd.agents.settings import OptionalModel, Seconds, Section, Text, VariableName, Word
 from podiumd.core.analysis.check_agents import Capabilities
 
@@ -37,6 +38,8 @@ in which it began loses it. ``names-own-tools``: the title of a tool of a server
 Resume = Literal["resume", "load", "no"]
 Usage = Literal["cost", "tokens", "none"]
 
+SessionFormat = Literal["", "qwen", "gemini", "kimi", "copilot"]
+
 KNOWN: Final = Path(__file__).with_name("acp_agents.toml")
 
 
@@ -54,8 +57,9 @@ class AcpSettings(Section, frozen=True):
     than the one for models. ``resume``: how its sessions are gone on with. ``fork``: they can be
     copied. ``mcp``: it starts servers of tools. ``usage``: what it tells of a turn's use.
     ``images``: it takes them with a prompt. ``login``: the command by which a person logs in.
-    ``session_files``: where its session files are, with ``{id}`` or the first eight characters of
-    it, ``{id8}``.
+    ``session_format``: whose format its session files have; with none Podium keeps what it ran of
+    its sessions. ``session_files``: where its session files are, with ``{id}`` or the first eight
+    characters of it, ``{id8}``.
     """
 
     command: tuple[Word, ...] = ()
@@ -76,6 +80,7 @@ class AcpSettings(Section, frozen=True):
     quirks: tuple[Quirk, ...] = ()
     session_files: OptionalWord = ""
     login: OptionalWord = ""
+    session_format: SessionFormat = ""
     turn_timeout_seconds: Seconds = TURN_SECONDS
     idle_timeout_seconds: Seconds = IDLE_SECONDS
     env: dict[VariableName, Text] = msgspec.field(default_factory=dict)
@@ -141,7 +146,10 @@ def records_of(agent: str, state: Path) -> Path:
 
 
 def _folders(settings: AcpSettings, where: Where) -> Folders:
-    return Folders(sessions=records_of(where.agent, where.state))
+    if not settings.session_format:
+        return Folders(sessions=records_of(where.agent, where.state))
+    directory = OTHERS[settings.session_format].directory(where)
+    return Folders(sessions=directory, session_format=settings.session_format)
 
 
 ACP: Final = Kind(
@@ -159,6 +167,6 @@ ACP: Final = Kind(
         "takes 'podium down && podium up'."
     ),
     session_format="acp",
-    placing=("env", "pass_env"),
+    placing=("env", "pass_env", "session_format"),
     shipped=_shipped,
 )

@@ -62,6 +62,7 @@ class AcpSession(Conversation[_Record]):
 
     agent: Final = "acp"
     layout: Final = "flat"
+    beside: Final = ""
 
     def __init__(self) -> None:
         super().__init__(Reader(_Record))

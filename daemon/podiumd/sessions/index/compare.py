@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Sequence
 import msgspec
 
 from podiumd.sessions.index.table import Row
-from podiumd.sessions.index.tree import Companion, Found, Known, Root, session_of
+from podiumd.sessions.index.tree import Companion, Found, Known, Root
 from podiumd.sessions.index.walk import Tree, newest, walk
 
 
@@ -77,6 +77,7 @@ def _compare_sessions(changes: Changes, known: Known, tree: Tree) -> None:
     if not other and len(tree.same) + len(tree.sessions) == len(known.sessions):
         return
     missing = known.sessions.keys() - tree.same - {file.path for file in tree.sessions}
+    session_of = known.session_of
     files: dict[str, list[Found]] = {session_of(path): [] for path in missing}
     files.update((file.session_id, []) for file in other)
     for file in tree.sessions:

@@ -168,7 +168,7 @@ class Follower:
             await self.refresh(found)
         elif found is not None:
             await self._index.write(table.save_companions, [found])
-        else:
+        elif tree.concerns(self._roots, path):
             missing.append(path)
 
     async def _miss(self, paths: Iterable[str]) -> None:

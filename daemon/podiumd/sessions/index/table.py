@@ -16,6 +16,7 @@ from podiumd.formats.session import Summary
 from podiumd.sessions.index.tree import Companion, Known
 from podiumd.sessions.log import links
 from podiumd.sessions.log.numbered import PAGE
+from podiumd.store.conditions import CALLED_OTHERWISE, NAMED_OTHERWISE
 
 if TYPE_CHECKING:
     # The processes that read transcripts need the rows, and start sooner without the database.
@@ -30,7 +31,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     ``reading.Mark`` there. ``generation`` counts rewrites, from 1. ``problems`` has a bit for every
     kind of problem that was reported (``update.Problem``). ``gone``: the file is no longer there.
     ``sort_at``: when the last record was made, else when the file was written, in milliseconds
-    since 1970.
+    since 1970. ``own_id`` is the agent's own id of the session, ``""`` where it is this one.
     """
 
     session_id: str
@@ -48,6 +49,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     problems: int
     gone: bool
     sort_at: int
+    own_id: str = ""
 
 
 class StoredLog(msgspec.Struct, frozen=True):
@@ -90,6 +92,7 @@ def known(connection: sqlite3.Connection) -> Known:
         "SELECT path, size, mtime_ns, ino, dev FROM sessions WHERE gone = 0"
     )
     companions = connection.execute("SELECT path, size, mtime_ns, session_id FROM companions")
+    named = connection.execute(f"SELECT path, session_id FROM sessions WHERE {CALLED_OTHERWISE}")  # noqa: S608
     return Known(
         # Thousands of these are read at every start: they are taken as they come where they can.
         {
@@ -100,6 +103,7 @@ def known(connection: sqlite3.Connection) -> Known:
             if (path := facts[0])
         },
         {_from_sql(path): (_from_sql(path), *rest) for path, *rest in companions},
+        {_from_sql(path): session_id for path, session_id in named},
     )
 
 
@@ -133,13 +137,29 @@ def row_of_path(connection: sqlite3.Connection, path: str) -> Row | None:
 
 
 def with_prefix(connection: sqlite3.Connection, prefix: str, limit: int) -> list[str]:
-    """Return up to ``limit`` ids that begin so, in their order."""
+    """Return sessions whose id, or the agent's own, begins so, at most ``limit`` of each."""
+    span = (f"{prefix}", f"{prefix}\U0010ffff", limit)
     found = connection.execute(
         "SELECT session_id FROM sessions WHERE session_id >= ? AND session_id < ?"
         " ORDER BY session_id LIMIT ?",
-        (prefix, f"{prefix}\U0010ffff", limit),
+        span,
+    ).fetchall()
+    found += connection.execute(
+        f"SELECT session_id FROM sessions WHERE {NAMED_OTHERWISE} AND own_id >= ? AND own_id < ?"  # noqa: S608
+        " ORDER BY own_id LIMIT ?",
+        span,
     )
     return [session_id for (session_id,) in found]
+
+
+def own_ids(connection: sqlite3.Connection, session_ids: Sequence[str]) -> dict[str, str]:
+    """Return the agents' own ids of those of the sessions that have another."""
+    found = connection.execute(
+        f"SELECT session_id, own_id FROM sessions WHERE {NAMED_OTHERWISE}"  # noqa: S608
+        " AND session_id IN (SELECT value FROM json_each(?))",
+        (_json(session_ids),),
+    )
+    return dict(found)
 
 
 def listing(

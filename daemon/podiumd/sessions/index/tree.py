@@ -10,13 +10,21 @@ import os
 import re
 import stat
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
 from podiumd.formats.json_fields import read_object, string
-from podiumd.formats.session import Layout
+from podiumd.formats.session import Layout, public_id
 from podiumd.formats.session_formats import FORMATS
+from podiumd.sessions.index.shapes import (
+    SHAPES,
+    Kind,
+    id_inside,
+    owner_of,
+    shape_of,
+    transcript_of,
+)
 from podiumd.tools.files import walk as trees
 
 if TYPE_CHECKING:
@@ -41,7 +49,6 @@ _TAIL: Final = 36 + _SUFFIX
 
 DAYS_DEPTH: Final = 3  # year, month, day
 
-Kind = Literal["subagent", "subagent_meta", "tool_result"]
 FOLDERS: Final = ("subagents", "tool-results")
 
 NAMING_PROJECT: Final = "voice-code-name-inference"  # in such a project a program had names found
@@ -65,9 +72,18 @@ class Root(msgspec.Struct, frozen=True):
         form = FORMATS.get(self.format_name)
         return "projects" if form is None else form.layout
 
+    @property
+    def beside(self) -> str:
+        """Return the path, from a transcript's directory, of what says more of it, if any."""
+        form = FORMATS.get(self.format_name)
+        return "" if form is None else form.beside
+
 
 class Found(msgspec.Struct, frozen=True, gc=False):
-    """A session's file as the disk has it. ``size`` in bytes, ``mtime_ns`` since 1970."""
+    """A session's file as the disk has it. ``size`` in bytes, ``mtime_ns`` since 1970.
+
+    ``own_id`` is the agent's own id of it, ``""`` where it is this one.
+    """
 
     session_id: str
     agent: str
@@ -76,6 +92,7 @@ class Found(msgspec.Struct, frozen=True, gc=False):
     ino: int
     size: int
     mtime_ns: int
+    own_id: str = ""
 
 
 class Companion(msgspec.Struct, frozen=True, gc=False):
@@ -92,11 +109,16 @@ class Known(msgspec.Struct, frozen=True):
     """The index's knowledge of the files, by path, to be compared with what is there.
 
     ``sessions``: (path, size, mtime_ns, ino, dev) of those that are not gone. ``companions``:
-    (path, size, mtime_ns, session id).
+    (path, size, mtime_ns, session id). ``named``: the sessions whose file is not called as they.
     """
 
     sessions: dict[str, tuple[str, int, int, int, int]] = {}
     companions: dict[str, tuple[str, int, int, str]] = {}
+    named: dict[str, str] = {}
+
+    def session_of(self, path: str) -> str:
+        """Return the session whose file has this path, which is known."""
+        return self.named.get(path) or session_of(path)
 
     def owner_of(self, path: str) -> str | None:
         """Return the session to which a companion belongs."""
@@ -105,7 +127,7 @@ class Known(msgspec.Struct, frozen=True):
 
 
 def session_of(path: str) -> str:
-    """Return the id of the session whose file has this path: every agent puts it last."""
+    """Return the id of the session whose file is called as it, at the end of its name."""
     return path[-_TAIL:-_SUFFIX].lower()
 
 
@@ -120,6 +142,17 @@ def look(roots: Iterable[Root], path: str) -> Found | Companion | None:
             parts = path.removeprefix(top).split("/")
             return _LOOKS[root.layout](root, path, parts)
     return None
+
+
+def concerns(roots: Iterable[Root], path: str) -> bool:
+    """Say whether a file of this name may be one of ours. Looks at nothing."""
+    for root in roots:
+        top = f"{root.directory}/"
+        if path.startswith(top) and root.layout in SHAPES:
+            parts = path.removeprefix(top).split("/")
+            transcript = transcript_of(root.layout, path, parts)
+            return transcript != path or shape_of(root.layout, parts) is not None
+    return True
 
 
 def files_below(directories: Iterable[str]) -> set[str]:
@@ -161,10 +194,27 @@ def _look_projects(root: Root, path: str, parts: list[str]) -> Found | Companion
     return None
 
 
+def _look_shaped(root: Root, path: str, parts: list[str]) -> Found | Companion | None:
+    transcript = transcript_of(root.layout, path, parts)
+    if transcript != path:
+        path, parts = transcript, transcript.removeprefix(f"{root.directory}/").split("/")
+    shape = shape_of(root.layout, parts)
+    status = None if shape is None else _regular(path)
+    if shape is None or status is None:
+        return None
+    owner = owner_of(shape, parts) or id_inside(path, OPEN_FLAGS)
+    if not owner:
+        return None
+    if shape.kind is not None:
+        return companion(public_id(owner), path, shape.kind, status)
+    return shaped(owner, root, path, status)
+
+
 _LOOKS: Final[dict[Layout, Callable[[Root, str, list[str]], Found | Companion | None]]] = {
     "projects": _look_projects,
     "days": _look_days,
     "flat": _look_flat,
+    **dict.fromkeys(SHAPES, _look_shaped),
 }
 
 
@@ -175,6 +225,33 @@ def _regular(path: str) -> os.stat_result | None:
     except (FileNotFoundError, NotADirectoryError):
         return None
     return status if stat.S_ISREG(status.st_mode) else None
+
+
+def place_beside(beside: str, path: str) -> str:
+    """Return where the file is that says more of the session with this transcript."""
+    return os.path.normpath(f"{path}/../{beside}")
+
+
+def changed_ns(beside: str, path: str) -> int:
+    """Return when the file beside a transcript was written, 0 where there is none."""
+    if not beside:
+        return 0
+    try:
+        status = os.stat(place_beside(beside, path))  # noqa: PTH116 - as above
+    except OSError:
+        return 0
+    return status.st_mtime_ns if stat.S_ISREG(status.st_mode) else 0
+
+
+def shaped(own_id: str, root: Root, path: str, status: os.stat_result) -> Found:
+    """Return a session's file of an agent that has ids of its own.
+
+    It counts as written when it was, or what says more of it.
+    """
+    plain = found(public_id(own_id), root.agent, path, status)
+    written = max(plain.mtime_ns, changed_ns(root.beside, path))
+    other = own_id if own_id.lower() != plain.session_id else ""
+    return msgspec.structs.replace(plain, mtime_ns=written, own_id=other)
 
 
 def found(session_id: str, agent: str, path: str, status: os.stat_result) -> Found:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import stat
+from contextlib import suppress
 from enum import IntFlag
 from typing import Final
 
@@ -16,7 +17,7 @@ import msgspec
 
 from podiumd.formats.session import Cursor, Entry, SessionFormat, Summary, milliseconds
 from podiumd.sessions.index.table import Row
-from podiumd.sessions.index.tree import OPEN_FLAGS, Found
+from podiumd.sessions.index.tree import OPEN_FLAGS, Found, place_beside
 from podiumd.sessions.log.reading import MAX_LINE_BYTES, Chunks, Mark, Trail
 
 NEVER: Final = -1
@@ -26,6 +27,9 @@ ENCODING_BYTES: Final = 16 * 1024
 """A chunk up to this size is looked at for what is not UTF-8, a longer one if a line of it is bad
 or its summary shows it: to decode everything takes longer than all else. Faults within a message
 are reported when that is read."""
+
+BESIDE_BYTES: Final = 1024 * 1024
+"""Bytes that are read of a file which says more of a session."""
 
 _REPLACEMENT: Final = "\N{REPLACEMENT CHARACTER}"
 
@@ -91,6 +95,7 @@ def update(
             return Unreadable(found.path, "is not a regular file", vanished=False)
         reader = _Reader(format, found, descriptor, status, row, cursor)
         reader.read()
+        reader.read_beside()
         return reader.result()
     except OSError as error:
         return _unreadable(found.path, error)
@@ -159,6 +164,7 @@ class _Reader:
         self._entries: list[Entry] = []
         self._broke_off = False
         self._wanted = cursor is not None
+        self._beside_ns = 0
         trail = None if row is None else _trail(descriptor, status, row)
         self._rewritten = trail is None
         if row is None or trail is None:
@@ -196,6 +202,21 @@ class _Reader:
                 f" byte {self._chunks.offset}",
             )
 
+    def read_beside(self) -> None:
+        """Read what says more of the session, if its agent writes such a file, and it is there."""
+        if not self._format.beside:
+            return
+        path = place_beside(self._format.beside, self._found.path)
+        with suppress(OSError):
+            descriptor = os.open(path, OPEN_FLAGS)
+            try:
+                status = os.fstat(descriptor)
+                if stat.S_ISREG(status.st_mode):
+                    self._format.describe(self._summary, os.read(descriptor, BESIDE_BYTES))
+                    self._beside_ns = status.st_mtime_ns
+            finally:
+                os.close(descriptor)
+
     def _take(self, offset: int, chunk: bytes) -> None:
         summary = self._summary
         bad_lines = summary.bad_lines
@@ -217,7 +238,7 @@ class _Reader:
             dev=status.st_dev,
             ino=status.st_ino,
             size=status.st_size,
-            mtime_ns=NEVER if self._broke_off else status.st_mtime_ns,
+            mtime_ns=NEVER if self._broke_off else max(status.st_mtime_ns, self._beside_ns),
             offset=self._trail.offset,
             head=mark.head,
             tail=mark.tail,
@@ -226,6 +247,7 @@ class _Reader:
             problems=self._report.bits,
             gone=False,
             sort_at=status.st_mtime_ns // 1_000_000 if last is None else last,
+            own_id=found.own_id,
         )
         return Update(row, self._rewritten, self._entries, self._cursor, self._report.new)
 

@@ -20,14 +20,18 @@ from typing import Final, assert_never
 
 import msgspec
 
+from podiumd.formats.session import public_id
+from podiumd.sessions.index.shapes import SHAPES, Shape, id_inside, owner_of
 from podiumd.sessions.index.tree import (
     DAYS_DEPTH,
     FOLDERS,
     NAMING_PROJECT,
+    OPEN_FLAGS,
     Companion,
     Found,
     Known,
     Root,
+    changed_ns,
     companion,
     found,
     is_number,
@@ -37,6 +41,7 @@ from podiumd.sessions.index.tree import (
     is_uuid,
     kind_of,
     owner_in,
+    shaped,
 )
 
 _NOTHING: Final = Known()
@@ -94,6 +99,9 @@ def walk(
                     _walk_project(tree, known, root.agent, project)
                     if on_project is not None:
                         on_project(tree)
+            case "chats" | "dated" | "agents" | "events":
+                walked = _Shaped(tree, known, root, on_project)
+                walked.walk(directory, SHAPES[root.layout], [])
             case _:
                 assert_never(root.layout)
     return tree
@@ -162,15 +170,18 @@ def _add_session(
     tree: Tree, known: Known, session_id: str, agent: str, entry: os.DirEntry[str]
 ) -> None:
     status = _status(tree, entry)
-    if status is None:
-        return
-    path = entry.path
+    if status is not None and not _is_same(tree, known, entry.path, status, status.st_mtime_ns):
+        tree.sessions.append(found(session_id, agent, entry.path, status))
+
+
+def _is_same(tree: Tree, known: Known, path: str, status: os.stat_result, written: int) -> bool:
+    """Return whether a file is as it is known, and note it then."""
     facts = known.sessions.get(path)
-    now = (path, status.st_size, status.st_mtime_ns, status.st_ino, status.st_dev)
-    if facts is not None and facts == now:
-        tree.same.add(facts[0])
-    else:
-        tree.sessions.append(found(session_id, agent, path, status))
+    now = (path, status.st_size, written, status.st_ino, status.st_dev)
+    if facts is None or facts != now:
+        return False
+    tree.same.add(facts[0])
+    return True
 
 
 def _add_companion(tree: Tree, known: Known, one: Companion) -> None:
@@ -264,3 +275,53 @@ def _walk_flat(tree: Tree, known: Known, agent: str, directory: str) -> None:
     for entry in _scan(tree, directory):
         if match := is_transcript(entry.name):
             _add_session(tree, known, match[1], agent, entry)
+
+
+# -- shapes --------------------------------------------------------------------------------------
+
+
+class _Shaped:
+    """A walk where the names at each level say what is what."""
+
+    def __init__(
+        self, tree: Tree, known: Known, root: Root, on_project: Callable[[Tree], object] | None
+    ) -> None:
+        self._tree = tree
+        self._known = known
+        self._root = root
+        self._on_project = on_project
+
+    def walk(self, directory: str, shapes: Sequence[Shape], above: list[str]) -> None:
+        """Look at what a directory holds. ``shapes`` are those that its path fits, ``above`` the
+        names that lead to it."""
+        level = len(above)
+        for entry in _scan(self._tree, directory):
+            fitting = [shape for shape in shapes if shape.names[level](entry.name)]
+            deeper = [shape for shape in fitting if len(shape.names) > level + 1]
+            here = next((shape for shape in fitting if len(shape.names) == level + 1), None)
+            if deeper and _is_directory(self._tree, entry):
+                self.walk(entry.path, deeper, [*above, entry.name])
+                if level == 0 and self._on_project is not None:
+                    self._on_project(self._tree)
+            elif here is not None:
+                self._add(here, entry, [*above, entry.name])
+
+    def _add(self, shape: Shape, entry: os.DirEntry[str], parts: list[str]) -> None:
+        tree, known, path = self._tree, self._known, entry.path
+        status = _status(tree, entry)
+        if status is None:
+            return
+        owner = owner_of(shape, parts)
+        if shape.kind is not None:
+            _add_companion(tree, known, companion(public_id(owner), path, shape.kind, status))
+            return
+        written = max(status.st_mtime_ns, changed_ns(self._root.beside, path))
+        if _is_same(tree, known, path, status, written):
+            return
+        try:
+            owner = owner or known.named.get(path) or id_inside(path, OPEN_FLAGS)
+        except OSError as error:
+            _cannot_see(tree, path, error)
+            return
+        if owner:
+            tree.sessions.append(shaped(owner, self._root, path, status))

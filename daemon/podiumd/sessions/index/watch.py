@@ -26,7 +26,7 @@ from watchdog.observers.api import BaseObserver, ObservedWatch
 
 from podiumd.observe.logs import log
 
-_ENDINGS = (".jsonl", ".json", ".txt")  # transcripts, and the files that belong to them
+_ENDINGS = (".jsonl", ".json", ".txt", "/workspace.yaml")  # transcripts, and what belongs to them
 
 MOST_PATHS = 4096
 """Changed files that are reported one by one; with more a sweep is the quicker way."""

@@ -1,0 +1,88 @@
+"""Sessions whose agent's ids are no UUIDs: clients know each by one UUID, for good."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from podiumd.formats.session import public_id
+from podiumd.sessions.index.tree import Root
+from tests.runtime.fake_agent import done
+from tests.runtime.harness import Daemon, Machine
+from tests.runtime.test_one_conversation import begun, listed, seqs
+from tests.runtime.test_session_list import ready
+
+OWN = "session_0f5a3b52-0000-4000-8000-000000000001"
+OTHER = "session_0f5a3b52-0000-4000-8000-000000000002"
+
+
+class WithKimi(Machine):
+    """A machine with session files of Kimi Code."""
+
+    @property
+    def roots(self) -> list[Root]:
+        return [Root("claude", self.project / ".kimi", "kimi")]
+
+
+@pytest.fixture
+def machine(tmp_path: Path) -> WithKimi:
+    made = WithKimi(tmp_path)
+    made.agent.capabilities = replace(made.agent.capabilities, names_sessions=True)
+    return made
+
+
+def write(machine: WithKimi, text: str, own: str = OWN) -> None:
+    """Let a person say something in a session, a sub-agent in another file of it."""
+    message = {"role": "user", "content": [{"type": "text", "text": text}]}
+    line = json.dumps({"type": "context.append_message", "message": message})
+    session = machine.roots[0].directory / "wd_app_1" / own
+    for agent in ("main", "agent-0"):
+        path = session / "agents" / agent / "wire.jsonl"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("a") as file:
+            file.write(f"{line}\n")
+    (session / "state.json").write_text(json.dumps({"cwd": str(machine.project)}))
+
+
+async def got(daemon: Daemon, name: str) -> tuple[str, int]:
+    row = await daemon.service.sessions_get(name)
+    return row.session_id, row.subagents
+
+
+async def test_a_session_of_a_terminal_is_known_by_a_uuid_and_taken_by_both_ids(
+    machine: WithKimi,
+) -> None:
+    write(machine, "Hello")
+    write(machine, "Another", OTHER)
+    public = public_id(OWN)
+    async with ready(machine) as daemon:
+        assert sorted(await listed(daemon)) == sorted([public, public_id(OTHER)])
+        for name in (public, public[:8], OWN):
+            assert await got(daemon, name) == (public, 1)
+            assert await seqs(daemon, name) == [1]
+        with daemon.service.sessions_changed() as changes:
+            write(machine, "More")
+            assert await changes.changed() == {public}
+
+
+async def test_a_session_that_podium_began_is_one_row_by_podiums_id(machine: WithKimi) -> None:
+    write(machine, "Hello")
+    write(machine, "Another", OTHER)
+    async with ready(machine) as daemon:
+        session, turn = await begun(daemon, OWN)
+        assert sorted(await listed(daemon)) == sorted([session, public_id(OTHER)])
+        for name in (session, OWN):
+            assert await got(daemon, name) == (session, 1)
+            assert await seqs(daemon, name) == [1]
+        with daemon.service.sessions_changed() as changes:
+            write(machine, "More")
+            assert await changes.changed() == {session}
+        turn.end(done())
+
+
+def test_the_uuid_of_an_id_is_for_good() -> None:
+    assert public_id(OWN) == "078517ed-8cf1-524a-890c-c627ebcde1ed"
+    assert public_id("0F5A3B52-0000-4000-8000-000000000001") == OWN.removeprefix("session_")
