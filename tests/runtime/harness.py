@@ -149,6 +149,7 @@ class Daemon:
             agent_limiter=AgentLimiter(machine.max_agents),
             log=self._log,
             command_environment=partial(environment, "commands"),
+            listed_as=transcripts.own_id,
             limits=lambda: LimitSettings(
                 max_queued=machine.max_queued, run_spool_megabytes=machine.run_spool_megabytes
             ),

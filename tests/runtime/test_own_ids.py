@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
+from podiumd.drivers.base import SessionNamed
 from podiumd.formats.session import public_id
 from podiumd.sessions.index.tree import Root
 from tests.runtime.fake_agent import done
@@ -80,6 +81,24 @@ async def test_a_session_that_podium_began_is_one_row_by_podiums_id(machine: Wit
         with daemon.service.sessions_changed() as changes:
             write(machine, "More")
             assert await changes.changed() == {session}
+        turn.end(done())
+
+
+async def test_a_session_of_a_terminal_is_gone_on_with_by_its_own_id(machine: WithKimi) -> None:
+    write(machine, "Hello")
+    async with ready(machine) as daemon:
+        went = await daemon.prompt("Go on", session_id=OWN)
+        turn = await daemon.turn()
+        assert went["session_id"] == public_id(OWN) == turn.request.session_id
+        assert (turn.request.session_mode, turn.request.agent_session_id) == ("resume", OWN)
+        turn.says(SessionNamed(OWN))
+        turn.end(done())
+        await daemon.ended(turn.request.run_id)
+        assert await listed(daemon) == [public_id(OWN)]
+        copied = await daemon.prompt("Otherwise", session_id=OWN, fork=True)
+        turn = await daemon.turn()
+        assert copied["session_id"] != public_id(OWN)
+        assert (turn.request.session_mode, turn.request.agent_session_id) == ("fork", OWN)
         turn.end(done())
 
 

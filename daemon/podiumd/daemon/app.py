@@ -204,7 +204,7 @@ class Daemon:
                 trio.open_nursery() as nursery,
             ):
                 nursery.start_soon(_stop_on_signal, signals, stop)
-                context = self._context(store, bus, clock, watch)
+                context = self._context(store, bus, clock, watch, transcripts)
                 await self._serve(context, transcripts, listener, stop, ready, hangups)
                 nursery.cancel_scope.cancel()
         log("Daemon stopped", pid=os.getpid(), reason=stop.reason)
@@ -293,7 +293,9 @@ class Daemon:
         anew = "podium service install" if served else restart_command(None)
         return AgentList(self._settings, self._environ, context.agents, f"'{anew}'")
 
-    def _context(self, store: Store, bus: Bus, clock: Clock, watch: SpoolWatch) -> Context:
+    def _context(
+        self, store: Store, bus: Bus, clock: Clock, watch: SpoolWatch, transcripts: Transcripts
+    ) -> Context:
         return Context(
             store=store,
             bus=bus,
@@ -307,6 +309,7 @@ class Daemon:
             retention=lambda: self._settings.config.retention,
             limits=lambda: self._settings.config.limits,
             tool_access=ToolAccess(self._socket),
+            listed_as=transcripts.own_id,
         )
 
     def _watch_over(

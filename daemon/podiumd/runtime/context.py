@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
@@ -86,6 +86,7 @@ class Context(msgspec.Struct, frozen=True, kw_only=True):
     ``agents`` may be exchanged for turns that start later. ``state`` is the daemon's STATE
     directory; ``retention`` and ``limits`` return what holds at this moment. ``tool_access`` lets
     agents reach the tools of their turn from outside; ``names`` are those of recipes' sessions.
+    ``listed_as`` returns the agent's own id of a session that has a file.
     """
 
     store: Store
@@ -101,6 +102,7 @@ class Context(msgspec.Struct, frozen=True, kw_only=True):
     limits: Callable[[], LimitSettings] = LimitSettings
     tool_access: ToolAccess = msgspec.field(default_factory=ToolAccess)
     names: RunNames = msgspec.field(default_factory=RunNames)
+    listed_as: Callable[[str], Awaitable[str | None]]
 
     def turn_directory(self, turn_id: str) -> Path:
         """Return the directory of a turn's files: its FIFO, spool and error output."""

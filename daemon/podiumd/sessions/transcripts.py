@@ -124,6 +124,12 @@ class Transcripts:
         await self._follower.ready.wait()
         return await self._index.ask(table.with_prefix, prefix, limit)
 
+    async def own_id(self, session_id: str) -> str | None:
+        """Return the agent's own id of a session, as far as it is known now; ``None``: it is not,
+        or its file is gone."""
+        row = await self._index.ask(table.row, session_id)
+        return None if row is None or row.gone else row.own_id or row.session_id
+
     async def own_ids(self, session_ids: Sequence[str]) -> dict[str, str]:
         """Return the agents' own ids of those of the sessions that have another."""
         return await self._index.ask(table.own_ids, session_ids)

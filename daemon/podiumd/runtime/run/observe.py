@@ -263,7 +263,7 @@ async def _own_id(actor: RunActor, agent: Agent, session: str | None) -> str | N
     named = named or await actor.context.store.agent_session(session)
     if named is None and _transcript(actor, agent, session) is not None:
         return session
-    return named
+    return named or await actor.context.listed_as(session)
 
 
 def _transcript(actor: RunActor, agent: Agent, session: str) -> Path | None:

@@ -60,8 +60,10 @@ class Sessions:
         return found.pop()
 
     async def own_id(self, session_id: str) -> str:
-        """Return an agent's own id of a session: its name for it, else the id that all know."""
-        return await self._context.store.agent_session(session_id) or session_id
+        """Return an agent's own id of a session: its name for it, else that of its file, else the
+        id that all know."""
+        named = await self._context.store.agent_session(session_id)
+        return named or await self._context.listed_as(session_id) or session_id
 
     async def find(self, session_id: str) -> Session:
         """Find the session of this id.
