@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from podiumd.drivers.base import SessionNamed
 from podiumd.formats.session import public_id
+from podiumd.runtime.errors import UnknownAgent
 from podiumd.sessions.index.tree import Root
 from tests.runtime.fake_agent import done
 from tests.runtime.harness import Daemon, Machine
@@ -21,11 +22,13 @@ OTHER = "session_0f5a3b52-0000-4000-8000-000000000002"
 
 
 class WithKimi(Machine):
-    """A machine with session files of Kimi Code."""
+    """A machine with session files of Kimi Code, of an agent of this name."""
+
+    agent_name = "claude"
 
     @property
     def roots(self) -> list[Root]:
-        return [Root("claude", self.project / ".kimi", "kimi")]
+        return [Root(self.agent_name, self.project / ".kimi", "kimi")]
 
 
 @pytest.fixture
@@ -100,6 +103,16 @@ async def test_a_session_of_a_terminal_is_gone_on_with_by_its_own_id(machine: Wi
         assert copied["session_id"] != public_id(OWN)
         assert (turn.request.session_mode, turn.request.agent_session_id) == ("fork", OWN)
         turn.end(done())
+
+
+async def test_a_session_of_an_agent_without_a_table_is_refused_with_what_makes_it_one(
+    machine: WithKimi,
+) -> None:
+    write(machine, "Hello")
+    machine.agent_name = "kimi"
+    async with ready(machine) as daemon:
+        with pytest.raises(UnknownAgent, match=r'\[agents.kimi\] with driver = "acp"'):
+            await daemon.prompt("Go on", session_id=OWN)
 
 
 def test_the_uuid_of_an_id_is_for_good() -> None:
