@@ -13,7 +13,7 @@ from podiumd.formats.session import public_id
 from podiumd.runtime.errors import UnknownAgent
 from podiumd.sessions.index.tree import Root
 from tests.runtime.fake_agent import done
-from tests.runtime.harness import Daemon, Machine
+from tests.runtime.harness import Daemon, Machine, running
 from tests.runtime.test_one_conversation import begun, listed, seqs
 from tests.runtime.test_session_list import ready
 
@@ -25,10 +25,11 @@ class WithKimi(Machine):
     """A machine with session files of Kimi Code, of an agent of this name."""
 
     agent_name = "claude"
+    form = "kimi"
 
     @property
     def roots(self) -> list[Root]:
-        return [Root(self.agent_name, self.project / ".kimi", "kimi")]
+        return [Root(self.agent_name, self.project / ".kimi", self.form)]
 
 
 @pytest.fixture
@@ -85,6 +86,21 @@ async def test_a_session_that_podium_began_is_one_row_by_podiums_id(machine: Wit
             write(machine, "More")
             assert await changes.changed() == {session}
         turn.end(done())
+
+
+async def test_podiums_own_record_of_a_session_is_read_by_podiums_id(machine: WithKimi) -> None:
+    machine.form = "acp"
+    async with ready(machine) as daemon:
+        session, turn = await begun(daemon, "ses_1")
+        turn.end(done())
+        await daemon.ended(turn.request.run_id)
+    row = {"type": "prompt", "uuid": "u", "text": "Hello", "cwd": str(machine.project)}
+    machine.roots[0].directory.mkdir()
+    (machine.roots[0].directory / f"{session}.jsonl").write_text(json.dumps(row) + "\n")
+    async with running(machine) as daemon:  # which does not know every session yet
+        for name in (session, "ses_1"):
+            assert await seqs(daemon, name) == [1]
+        assert await listed(daemon) == [session]
 
 
 async def test_a_session_of_a_terminal_is_gone_on_with_by_its_own_id(machine: WithKimi) -> None:

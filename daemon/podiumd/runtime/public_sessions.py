@@ -105,8 +105,17 @@ class PublicSessions:
             yield ChangedSessions(listener, self._transcripts, self._store)
 
     async def _own(self, session_id: str) -> str:
+        """Return the index's id of a session: the agent's own, unless the file that is read is
+        Podium's record of it."""
         named = await self._store.agent_session(session_id)
-        return session_id if named is None else public_id(named)
+        if named is None or await self._transcripts.knows(session_id):
+            return session_id
+        own = public_id(named)
+        if not await self._transcripts.knows(own):
+            await self._transcripts.complete()
+            if await self._transcripts.knows(session_id):
+                return session_id
+        return own
 
 
 def own_id(row: Row) -> str:

@@ -124,6 +124,10 @@ class Transcripts:
         await self._follower.ready.wait()
         return await self._index.ask(table.with_prefix, prefix, limit)
 
+    async def knows(self, session_id: str) -> bool:
+        """Return whether there is such a session, as far as it is known now."""
+        return await self._index.ask(table.row, session_id) is not None
+
     async def own_id(self, session_id: str) -> str | None:
         """Return the agent's own id of a session, as far as it is known now; ``None``: it is not,
         or its file is gone."""
