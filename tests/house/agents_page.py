@@ -13,7 +13,7 @@ from typing import Any, Final, cast
 from podium.commands.agents import CAPABILITIES, shown
 from podiumd.agents.acp.kind import ACP, AcpSettings, known_agents
 from podiumd.agents.halves import Host, make_driver
-from podiumd.agents.kind import ConfiguredAgent
+from podiumd.agents.kind import ConfiguredAgent, Where
 from podiumd.agents.kinds import standing_agents
 from podiumd.core.analysis.check_agents import Capabilities
 from tests.house.source import ROOT
@@ -55,7 +55,11 @@ def abilities() -> str:
         [f"{words} (`{key}`)", *(shown(getattr(can, key)) for can in found.values())]
         for key, words in CAPABILITIES.items()
     ]
-    formats = [agent.kind.session_format or "-" for agent in columns.values()]
+    nowhere = Where({}, Path("/"))
+    formats = [
+        agent.folders(nowhere).session_format or agent.kind.session_format or "-"
+        for agent in columns.values()
+    ]
     rows.append(["session files that are read", *formats])
     return _table(rows)
 
