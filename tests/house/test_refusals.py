@@ -51,7 +51,10 @@ def test_a_refusal_of_the_daemon_is_told_by_the_commands_own_name(case: str) -> 
     name, words, value = REFUSED[case]
     said = told(name, words)
 
-    taken, fix = case.removesuffix(" or null"), "see 'podium x --help'."
+    taken, fix = (
+        case.removesuffix(" or null").replace("a table", "an object"),
+        "see 'podium x --help'.",
+    )
     assert "null" not in taken.split()
     assert said.startswith(f"--own takes {taken}, not ") and said.endswith(f": {fix}")
     if isinstance(value, (str, float)):
