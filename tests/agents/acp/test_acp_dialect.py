@@ -323,6 +323,34 @@ def test_an_end_that_is_no_success(reason: str, kind: str) -> None:
     assert talk.dialect.report(Ending()).kind == kind
 
 
+def ended(**can: Any) -> Talk:
+    """A turn whose prompt is answered."""
+    talk = Talk()
+    talk.greet(sessionCapabilities=can)
+    talk.answer("open", {"sessionId": "s"})
+    talk.prompted()
+    talk.text("Done.")
+    talk.answer("prompt", {"stopReason": "end_turn"})
+    return talk
+
+
+def test_a_session_is_closed_before_the_agent_is_ended() -> None:
+    talk = ended(close={})
+    assert talk.methods[-1] == "session/close" and not talk.dialect.over and talk.dialect.lingering
+    talk.answer("close", {})
+    assert talk.dialect.over and talk.dialect.report(Ending()).kind == "done"
+
+
+def test_an_agent_that_never_closes_its_session_has_done_its_turn_all_the_same() -> None:
+    talk = ended(close={})
+    assert talk.dialect.report(Ending(kind="broken", detail="it lingers")).kind == "done"
+
+
+def test_of_an_agent_that_closes_no_sessions_the_turn_is_over_at_once() -> None:
+    talk = ended()
+    assert talk.methods[-1] == "session/prompt" and talk.dialect.over
+
+
 def usd(amount: float) -> dict[str, Any]:
     return {"used": 1, "size": 2, "cost": {"amount": amount, "currency": "USD"}}
 

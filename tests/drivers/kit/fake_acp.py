@@ -93,6 +93,9 @@ class Acp(Rpc):
         if not self._unknown(key, params):
             self._opened(key, params)
 
+    def on_session_close(self, key: str | int, params: Json) -> None:
+        self.result(key, {})
+
     def _unknown(self, key: str | int, params: Json) -> bool:
         name = params["sessionId"]
         if self.script["begins_anew"]:

@@ -98,6 +98,7 @@ class Handshake:
             self._refuse(f"{script.agent} speaks {spoken}, and Podium version {wire.VERSION}")
             return
         self._about = _about(about)
+        self.closes = "close" in can.session_capabilities
         if self._how == "resume" and "resume" not in can.session_capabilities:
             self._how = "load"
         possible = {

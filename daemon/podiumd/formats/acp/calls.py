@@ -17,6 +17,7 @@ MODE: Final = "mode"
 OPTION: Final = "option:"
 MODEL: Final = "model"
 PROMPT: Final = "prompt"
+CLOSE: Final = "close"
 DELETE: Final = "delete"
 
 Servers = Sequence[dict[str, Any]]
@@ -72,6 +73,11 @@ def prompt(session: str, text: str, images: Iterable[tuple[str, str]] = ()) -> b
     blocks = [{"type": "image", "mimeType": media, "data": data} for media, data in images]
     said = [*blocks, {"type": "text", "text": text}]
     return _call(PROMPT, "session/prompt", sessionId=session, prompt=said)
+
+
+def close_session(session: str) -> bytes:
+    """Build the request to close a session: the agent writes down what it has not yet."""
+    return _call(CLOSE, "session/close", sessionId=session)
 
 
 def cancel(session: str) -> bytes:
