@@ -13,6 +13,7 @@ import trio
 from tests.acp_agents.machine import AgentMachine
 from tests.acp_agents.rows import Row
 from tests.acp_agents.stories import ONCE, SIDE, step, when
+from tests.e2e.conversations import listed
 from tests.e2e.daemon import PodiumDaemon, gone
 from tests.e2e.machine import GitRepo
 from tests.e2e.rpc_client import Feed
@@ -209,11 +210,11 @@ async def test_a_session_is_listed_and_read_under_one_name(
     agent = ("--agent", machine.row.name)
     said = await podium.cli("prompt", "Look around", *agent, cwd=repo.path)
     assert said.code == 0, said
-    await podium.restart()  # so that all that was written is read before anything is answered
-    listed = await podium.rpc("sessions.list")
-    (session,) = listed["sessions"]
-    assert session["agent"] == machine.row.name and session["name"] == "Look around"
-    read = await podium.rpc("sessions.messages", session_id=session["session_id"])
+    (row,) = (await podium.rpc("sessions.list"))["sessions"]
+    session = row["session_id"]
+    await listed(podium, session, agent=machine.row.name, name="Look around", message_count=3)
+    assert (await podium.rpc("sessions.list"))["total"] == 1
+    read = await podium.rpc("sessions.messages", session_id=session)
     assert [one["text"] for one in read["messages"]][-2:] == ["Look around", "I looked."]
 
 
