@@ -23,6 +23,7 @@ from podiumd.drivers.base import (
 from podiumd.drivers.dialect import Ending
 from podiumd.formats.acp.wire import PermissionOption, ToolCall
 
+RETRIED = "Info: Request failed due to a transient API error. Retrying..."
 ASKS: dict[str, Any] = {"mode": "default"}
 OPTIONS = [
     {"optionId": "once", "name": "Allow", "kind": "allow_once"},
@@ -294,6 +295,8 @@ def test_a_command_with_the_title_of_a_tool_of_ours_is_asked_about() -> None:
     ("text", "kind", "status"),
     [
         ("Error: Authentication failed (HTTP 401).", "api_error", 401),
+        (f"{RETRIED * 2}Error: Authentication failed (HTTP 401).", "api_error", 401),
+        (RETRIED, "api_error", None),
         ("exceeded retry limit, last status: 429 Too Many Requests", "api_error", 429),
         ("Error handling is better now.", "done", None),
     ],

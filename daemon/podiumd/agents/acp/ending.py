@@ -14,6 +14,7 @@ from podiumd.formats.jsonrpc_lines import Failure
 
 _STATUS: Final = re.compile(r"(?:HTTP|status:?|error:?)\s*\(?(4\d\d|5\d\d)\b", re.IGNORECASE)
 _ERROR: Final = re.compile(r"\s*(?:Error: |exceeded retry limit|unexpected status )")
+_RETRIED: Final = re.compile(r"\s*(?:Info: Request failed [^\n]*?Retrying\.\.\.\s*)+")
 _REASONS: Final = {
     "max_tokens": "the answer was longer than the model may write",
     "max_turn_requests": "the agent asked its model as often as it may in a turn",
@@ -80,16 +81,19 @@ class Ends:
         elif reason in _REASONS:
             self.end = End("failed", _REASONS[reason])
         elif self._is_error(tool_begun=tool_begun):
-            words = self.texts[0].strip()
-            self.end = End("api_error", words, _status_in(words))
+            words = "".join(self.texts).strip()
+            said = _RETRIED.sub("", words, count=1) or words
+            self.end = End("api_error", said, _status_in(said))
         else:
             self.end = End("done")
 
     def _is_error(self, *, tool_begun: bool) -> bool:
-        if not self._errors_as_text or tool_begun or len(self.texts) != 1:
+        words = "".join(self.texts)
+        if not self._errors_as_text or tool_begun or not words:
             return False
         wrote = self.tokens is not None and self.tokens.written > 0
-        return not wrote and _ERROR.match(self.texts[0]) is not None
+        said = _RETRIED.sub("", words, count=1)
+        return not wrote and (not said or _ERROR.match(said) is not None)
 
     def report(self, ending: Ending, *, prompt_recorded: bool, tool_begun: bool) -> TurnReport:
         """Build the report."""
