@@ -212,7 +212,7 @@ async def test_a_session_is_listed_and_read_under_one_name(
     assert said.code == 0, said
     (row,) = (await podium.rpc("sessions.list"))["sessions"]
     session = row["session_id"]
-    await listed(podium, session, agent=machine.row.name, name="Look around", message_count=3)
+    await listed(podium, session, agent=machine.row.name, name="Look around", preview="I looked.")
     assert (await podium.rpc("sessions.list"))["total"] == 1
     read = await podium.rpc("sessions.messages", session_id=session)
     assert [one["text"] for one in read["messages"]][-2:] == ["Look around", "I looked."]
