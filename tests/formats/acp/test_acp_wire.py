@@ -111,6 +111,20 @@ def test_further_requests_name_their_session() -> None:
     assert request(calls.fence("f", "_x/y")).id == "f"
 
 
+def test_a_session_is_closed_and_removed_by_its_id() -> None:
+    for line, method in (
+        (calls.close_session("ses"), "session/close"),
+        (calls.delete_session("ses"), "session/delete"),
+    ):
+        said = json.loads(line)
+        assert (said["method"], said["params"]) == (method, {"sessionId": "ses"})
+
+
+def test_a_cost_is_one_in_dollars_alone() -> None:
+    costs = [read(wire.Cost, {"amount": 0.5, "currency": one}) for one in ("USD", "EUR")]
+    assert [cost.in_usd for cost in costs] == [0.5, None]
+
+
 def test_answers_to_permissions() -> None:
     assert json.loads(calls.selected(0, "yes"))["result"]["outcome"]["optionId"] == "yes"
     assert json.loads(calls.cancelled("a"))["result"] == {"outcome": {"outcome": "cancelled"}}
