@@ -133,7 +133,11 @@ def with_the_real_one(seed: int) -> list[Trial]:
     alone = ("turn.ended-process", "turn.fifo-written", "turn.lease-taken", "turn.swept")
     kinds: list[tuple[str, Kind]] = [(point, KINDS[at % 3]) for at, point in enumerate(within)]
     kinds += [(point, "daemon") for point in alone]
-    points = [_named(f"{point}/{kind}/1", point, kind, 1, scenario) for point, kind in kinds]
+    hits = {point: _WITH_AGENT.get(point, (1,))[0] for point, _ in kinds}
+    points = [
+        _named(f"{point}/{kind}/{hits[point]}", point, kind, hits[point], scenario)
+        for point, kind in kinds
+    ]
     return [*points, *at_moments(seed, scenario, REAL_MOMENTS)]
 
 
