@@ -34,9 +34,9 @@ _WITH_AGENT: Final[dict[str, tuple[int, ...]]] = {
     "turn.session-named": (1, 2),
     "turn.tool-begun": (1, 2),
 }
-# Each step that is written in the first turn, and in one that goes on: the prompt of Codex; of
-# the other protocol the opening of the session, its mode and the prompt.
-_STEPS: Final[dict[Language, tuple[int, ...]]] = {"codex": (1, 2), "acp": (1, 2, 3, 4, 5, 6)}
+# Each step that is written in the first turn, and in one that goes on: Codex' prompt and what is
+# asked beside it; of the other protocol the opening of the session, its mode and the prompt.
+_STEPS: Final[dict[Language, tuple[int, ...]]] = {"codex": (1, 2, 3, 4), "acp": (1, 2, 3, 4, 5, 6)}
 _HANDSHAKE: Final = ("handshake.after-write", "handshake.before-write")
 _STEER: Final = ("steer.after-write", "steer.before-write")
 # Points where none lives: only the daemon can be killed there.
@@ -59,7 +59,7 @@ _WITHOUT_AGENT: Final[dict[str, tuple[int, ...]]] = {
     "turn.lease-taken": (1, 2),
     "turn.swept": (1, 3),
 }
-_LATE: Final = {"survey": 1, "build": 2}
+_LATE: Final = ("survey", "build")
 
 
 def _named(name: str, point: str, kind: Kind, hit: int, scenario: AgentScenario) -> Trial:
@@ -96,17 +96,16 @@ def unread(language: Language, *, marks: bool = True) -> list[Trial]:
     That one cannot see whether the prompt is in the pipe. ``marks``: it asks the agent; else it
     writes it once more, and the trial has to show it.
     """
-    steps = len(_STEPS[language]) // 2
+    word = "unread" if marks else "control"
     return [
         Trial(
-            f"{language}/{'unread' if marks else 'control'}/{late}",
-            _HANDSHAKE[0],
+            f"{language}/{word}/{late}",
+            "unread",
             "daemon",
-            turn * steps,
             scenario=AgentScenario(agent=language, late=late),
             marks=marks,
         )
-        for late, turn in _LATE.items()
+        for late in _LATE
     ]
 
 

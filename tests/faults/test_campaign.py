@@ -208,6 +208,7 @@ def test_the_points_of_other_agents_are_tried_with_each_of_them() -> None:
     assert names["acp"] < names["codex"] and len(names["real-codex"]) > 20
     short = agent_plan.short(seed=1)
     assert {trial.point for trial in short} == names["codex"] - {"moment"}
+    assert "unread" in names["codex"]
     assert {trial.scenario.name for trial in short} == {"acp", "codex"}
     assert short == agent_plan.short(seed=1)
 

@@ -103,7 +103,8 @@ class Case:
             nursery.start_soon(self.lives.keep, self._trial.armed, self._at_failpoint)
             nursery.start_soon(self._kill_from_outside, moment)
             if isinstance(machine := self.lives.machine, FakeMachine) and machine.late.exists():
-                nursery.start_soon(read_late, machine.late, self._state / "turns")
+                turns = self._state / "turns"
+                nursery.start_soon(read_late, machine.late, turns, self.lives.kill_daemon)
             began = trio.current_time()
             await self._person.see_to_it()
             self.seconds = trio.current_time() - began

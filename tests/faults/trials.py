@@ -13,7 +13,7 @@ KINDS: tuple[Kind, ...] = ("daemon", "agent", "both")
 
 @dataclass(frozen=True)
 class Trial:
-    """One run and its kills. ``point`` is a failpoint (``hit`` counts), "moment" or "away".
+    """One run and its kills. ``point``: a failpoint (``hit`` counts), "moment", "away", "unread".
 
     ``first``: what is killed at the first agent's start, before the failpoint is armed. ``part``:
     the moment as a part of the duration of an undisturbed run. ``marks``: whether the daemon asks
