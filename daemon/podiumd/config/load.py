@@ -152,7 +152,7 @@ def drivers_of(config: Config) -> dict[str, str]:
     return {
         f"{AGENTS}.{name}.{DRIVER}": agent.kind.name
         for name, agent in config.agents.items()
-        if name != agent.kind.name
+        if name != agent.kind.name or not agent.kind.standing
     }
 
 
@@ -264,7 +264,7 @@ class _Reader:
             kind = self._kind_of(key, table)
             if kind is None or not self._is_table(key, table):
                 continue
-            if name != kind.name:
+            if name != kind.name or not kind.standing:
                 self._config.agents[name] = ConfiguredAgent(name, kind, kind.settings_of(name))
                 place = self._place((*key, DRIVER)) if DRIVER in table else "default"
                 self.sources[f"{AGENTS}.{name}.{DRIVER}"] = place

@@ -46,9 +46,10 @@ def test_what_the_table_says_comes_before_what_is_built_in(tmp_path: Path) -> No
     assert (found.ask_mode, found.resume) == ("manual", "resume")
 
 
-def test_an_agent_of_another_name_is_what_its_table_says(tmp_path: Path) -> None:
-    text = '[agents.mine]\ndriver = "acp"\ncommand = ["mine", "--acp"]\n'
-    assert settings(tmp_path, text, "mine") == AcpSettings(command=("mine", "--acp"))
+@pytest.mark.parametrize("name", ["mine", "acp"])
+def test_an_agent_of_another_name_is_what_its_table_says(tmp_path: Path, name: str) -> None:
+    text = f'[agents.{name}]\ndriver = "acp"\ncommand = ["mine", "--acp"]\n'
+    assert settings(tmp_path, text, name) == AcpSettings(command=("mine", "--acp"))
 
 
 def test_a_quirk_that_nobody_knows_is_a_fault(tmp_path: Path) -> None:
