@@ -137,6 +137,24 @@ async def test_a_root_that_is_not_there_yet_is_noticed_when_it_comes(tmp_path: P
         await until(watch, file=root / "a.jsonl")
 
 
+async def test_roots_that_are_to_come_to_one_place_come_one_after_the_other(
+    tmp_path: Path,
+) -> None:
+    roots = [tmp_path / name / "sessions" for name in ("one", "two", "three")]
+    async with watch_trees(roots) as watch:
+        watch.arm()
+        for root in roots:
+            root.parent.mkdir()
+            await until(watch, sweep=True)
+            watch.arm()
+            root.mkdir()
+            await until(watch, sweep=True)
+            watch.arm()
+            transcript = root / "a.jsonl"
+            transcript.write_bytes(b"{}\n")
+            await until(watch, file=transcript)
+
+
 async def test_a_root_that_was_replaced_is_watched_again(root: Path) -> None:
     async with armed(root) as watch:
         root.rename(root.with_name("away"))

@@ -16,6 +16,7 @@ from collections.abc import AsyncIterator, Callable, Collection, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from threading import Lock
+from typing import NamedTuple
 
 import msgspec
 import trio
@@ -69,6 +70,14 @@ class Changes(msgspec.Struct):
         return bool(self.files or self.directories or self.sweep)
 
 
+class _Armed(NamedTuple):
+    """The watch of one root: at the root, or where it is to come; ``wanted`` says which."""
+
+    watch: ObservedWatch
+    handler: FileSystemEventHandler
+    wanted: tuple[Path, tuple[int, int] | None]
+
+
 class TreeWatch:
     """The watch over all roots; see ``watch_trees``."""
 
@@ -76,7 +85,7 @@ class TreeWatch:
         self._roots = roots
         self._token = token
         self._observer: BaseObserver = Observer()
-        self._armed: dict[Path, tuple[ObservedWatch, tuple[Path, tuple[int, int] | None]]] = {}
+        self._armed: dict[Path, _Armed] = {}
         self._lock = Lock()
         self._changes = Changes(set(), set())
         self._event = trio.Event()
@@ -150,16 +159,15 @@ class TreeWatch:
         place = root if identity else next(one for one in root.parents if one.is_dir())
         wanted = (place, identity)
         found = self._armed.get(root)
-        if found is not None and found[1] == wanted:
+        if found is not None and found.wanted == wanted:
             return False
         if found is not None:
-            del self._armed[root]
-            self._observer.unschedule(found[0])
+            self._disarm(root, found)
         # Where a root is to come, whatever appears has the sweep look at it.
-        take = self.note if identity else lambda event: self.want_sweep()
+        handler = _Handler(self.note if identity else lambda event: self.want_sweep())
         try:
             watch = self._observer.schedule(
-                _Handler(take),
+                handler,
                 str(place),
                 recursive=identity is not None,
                 event_filter=_CHANGES if identity else _APPEARANCES,
@@ -167,8 +175,17 @@ class TreeWatch:
         except OSError as error:
             self._log_once(str(root), str(error))
             return False
-        self._armed[root] = (watch, wanted)
+        self._armed[root] = _Armed(watch, handler, wanted)
         return identity is None
+
+    def _disarm(self, root: Path, armed: _Armed) -> None:
+        """End the watch of one root. Roots that are to come below one directory share its watch,
+        which ends with the last of them."""
+        del self._armed[root]
+        if any(other.watch == armed.watch for other in self._armed.values()):
+            self._observer.remove_handler_for_watch(armed.handler, armed.watch)
+        else:
+            self._observer.unschedule(armed.watch)
 
     def _log_once(self, place: str, reason: str) -> None:
         if place not in self._logged:
