@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from podiumd.core.decide.command_rules import covers, offered, simple_words
+from podiumd.core.decide.command_rules import covers, offered, only_reads, simple_words
 
 
 @pytest.mark.parametrize(
@@ -177,3 +177,39 @@ def test_whatever_is_offered_is_covered_and_is_one_simple_command(command: str) 
 @given(COMMANDS, st.sampled_from([";", "&", "|", "\n", "`id`", "$(id)", ">x", "<x"]))
 def test_no_rule_covers_what_a_shell_would_read_as_more(command: str, more: str) -> None:
     assert not covers("git", f"git {command}{more}")
+
+
+@pytest.mark.parametrize(
+    "command", ["ls", "ls -la 'a b'", "cat a b", "grep -rn x .", "head -n 3 a", "wc -l a"]
+)
+def test_a_program_that_is_known_to_read_alone_only_reads(command: str) -> None:
+    assert only_reads(command)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "",
+        "awk 'BEGIN{system(\"touch a\")}' x",
+        "python3 -c 'import os'",
+        "ls | xargs rm",
+        "rg --files | xargs touch a",
+        "cat a | tee b",
+        "cat a | sort -o b",
+        "find . -delete",
+        "find . -fprint a",
+        "rg --pre ./evil x",
+        "git grep -O./evil x",
+        "git diff",
+        "cat a > b",
+        "cat $(touch a)",
+        "ls\ntouch a",
+        "ls & touch a",
+        "./cat a",
+        "/bin/cat a",
+        "PATH=. cat a",
+        "sed -i s/a/b/ x",
+    ],
+)
+def test_what_may_do_more_is_not_taken_for_reading(command: str) -> None:
+    assert not only_reads(command)

@@ -231,6 +231,30 @@ def test_a_question_is_answered_for_once_withdrawn_and_answered_again() -> None:
     assert one.report(Ending()).denials == (Denial("Bash", "c3"),)
 
 
+def test_a_sub_agents_call_is_looked_up_in_its_own_thread() -> None:
+    calls_by_path: dict[str, dict[str, Any]] = {
+        "/r.jsonl": {"c0": {}},
+        "/sub.jsonl": {"c1": {"sandbox_permissions": "require_escalated"}, "c2": {}},
+    }
+    one = CodexDialect(
+        script(allow=("Bash(make x)",)),
+        (),
+        lambda path, call_id: calls_by_path.get(path, {}).get(call_id),
+    )
+    thread = {"id": "sub", "parentThreadId": THREAD, "path": "/sub.jsonl"}
+    feed(one, *OPENED, line(method="thread/started", params={"thread": thread}), *BEGUN)
+    assert feed(one, command(0, "make x")) == []
+    assert feed(one, command(2, "ls", threadId="sub")) == []
+    for asks in (
+        command(1, "ls", threadId="sub"),
+        command(3, "ls", threadId="sub"),
+        command(0, "ls", threadId="sub"),
+        command(0, "make x", threadId="unknown"),
+    ):
+        (found,) = feed(one, asks)
+        assert isinstance(found, ApprovalRequested)
+
+
 def test_leave_for_once_that_codex_does_not_offer_is_never_given() -> None:
     one = running(script(allow=("Bash(make x)",)))
     offered = ["acceptForSession", {"acceptWithExecpolicyAmendment": {}}, "decline", "cancel"]

@@ -7,14 +7,9 @@ from typing import Any
 import pytest
 
 from podiumd.agents.codex import leave
-from podiumd.formats.codex.wire import CommandAction, CommandApproval, FileUpdateChange, ThreadItem
+from podiumd.formats.codex.wire import FileUpdateChange, ThreadItem
 
 ALL = ("Bash", "Edit", "Write")
-
-
-def asked(script: str, *types: str) -> CommandApproval:
-    actions = tuple(CommandAction(type=one) for one in types or ("unknown",))
-    return CommandApproval(command=f"/bin/bash -lc '{script}'", command_actions=actions)
 
 
 def change(*kinds: str) -> ThreadItem:
@@ -43,33 +38,33 @@ def test_policy_and_sandbox_follow_from_what_is_allowed(
     assert leave.sandbox("all", [])["excludeSlashTmp"] is True
 
 
-COMMANDS: list[tuple[CommandApproval, tuple[str, ...], bool | None, str]] = [
-    (asked("make x"), (), False, "ask"),
-    (asked("ls", "listFiles"), (), None, "allow"),
-    (asked("cat a | grep b", "read", "search"), (), None, "allow"),
-    (asked("cat a > b", "read"), (), False, "ask"),
-    (asked("cat $(rm a)", "read"), (), False, "ask"),
-    (asked("ls; rm a", "listFiles", "unknown"), (), False, "ask"),
-    (asked("ls", "listFiles"), (), True, "ask"),
-    (asked("make x"), ("Bash",), False, "allow"),
-    (asked("make x"), ("Bash(make x)",), False, "allow"),
-    (asked("make x"), ("Bash(make:*)",), False, "allow"),
-    (asked("make y"), ("Bash(make x)",), False, "ask"),
-    (asked("make x"), ("Bash",), True, "ask"),
-    (asked("make x"), ("Bash",), None, "ask"),
-    (asked("make x"), ALL, True, "ask"),
-    (asked("make x"), ALL, None, "ask"),
-    (asked("make x"), (*ALL, "Escalate"), True, "allow"),
-    (asked("make x"), ("Bash(make x)", "Escalate"), True, "allow"),
-    (asked("rm x"), ("Bash(make x)", "Escalate"), True, "ask"),
-    (asked("make x"), ("Escalate",), True, "ask"),
-    (CommandApproval(), (), None, "ask"),
+COMMANDS: list[tuple[str, tuple[str, ...], bool | None, str]] = [
+    ("make x", (), False, "ask"),
+    ("ls", (), False, "allow"),
+    ("ls", (), None, "ask"),
+    ("ls", (), True, "ask"),
+    ("cat a > b", (), False, "ask"),
+    ("ls | xargs rm", (), False, "ask"),
+    ("make x", ("Bash",), False, "allow"),
+    ("make x", ("Bash(make x)",), False, "allow"),
+    ("make x", ("Bash(make:*)",), False, "allow"),
+    ("make y", ("Bash(make x)",), False, "ask"),
+    ("make x", ("Bash",), True, "ask"),
+    ("make x", ("Bash",), None, "ask"),
+    ("make x", ALL, True, "ask"),
+    ("make x", ALL, None, "ask"),
+    ("make x", (*ALL, "Escalate"), True, "allow"),
+    ("make x", ("Bash(make x)", "Escalate"), True, "allow"),
+    ("rm x", ("Bash(make x)", "Escalate"), True, "ask"),
+    ("make x", ("Escalate",), True, "ask"),
+    ("", (), None, "ask"),
+    ("", (), False, "ask"),
 ]
 
 
 @pytest.mark.parametrize(("command", "allow", "escalated", "verdict"), COMMANDS)
 def test_a_command_is_let_through_only_where_people_said_so(
-    command: CommandApproval, allow: tuple[str, ...], escalated: bool | None, verdict: str
+    command: str, allow: tuple[str, ...], escalated: bool | None, verdict: str
 ) -> None:
     assert leave.on_command(command, "all", allow, escalated=escalated) == verdict
     assert leave.on_command(command, "read-only", allow, escalated=escalated) == "deny"

@@ -22,8 +22,8 @@ from podiumd.formats.codex import wire
 from podiumd.formats.jsonrpc_lines import Answer, Id, Request, not_found, write
 from podiumd.formats.said import read
 
-Called = Callable[[str], Mapping[str, Any] | None]
-"""Looks up the arguments of a call by its id, in Codex's own record of the thread."""
+Called = Callable[[str, str], Mapping[str, Any] | None]
+"""Looks up the arguments of a call by its thread and its id, in Codex's own record of it."""
 
 MCP_CALL: Final = "mcp_tool_call"
 ASK_PERSON: Final = "AskUserQuestion"
@@ -109,18 +109,19 @@ class Asked:
     # -- each kind ---------------------------------------------------------------------------
 
     def _command(self, request: Request, asked: wire.CommandApproval) -> ApprovalRequested | None:
-        given = {"command": leave.script_of(asked.command), "cwd": asked.cwd or ""}
+        script = leave.script_of(asked.command)
+        given = {"command": script, "cwd": asked.cwd or ""}
         verdict = leave.on_command(
-            asked, self._script.tools, self._allow, escalated=self._escalated(asked.item_id)
+            script, self._script.tools, self._allow, escalated=self._escalated(asked)
         )
         tool, words = leave.COMMAND, self._said_by(asked.thread_id, asked.reason)
         return self._judged(
             request, verdict, tool, given, asked.item_id, words, takes_yes=asked.takes_yes
         )
 
-    def _escalated(self, call_id: str) -> bool | None:
+    def _escalated(self, asked: wire.CommandApproval) -> bool | None:
         """Return whether the call wants out of the sandbox, ``None`` where it is not found."""
-        arguments = self._called(call_id)
+        arguments = self._called(asked.thread_id, asked.item_id)
         if arguments is None:
             return None
         return arguments.get("sandbox_permissions") not in _USUAL

@@ -64,13 +64,16 @@ class CodexDialect:
         self.script = script
         self._steps = Steps(version=False)
         self._telling = Telling(structured=script.structured)
+        self._rollouts: dict[str, str] = {}
         self._asked = Asked(
-            script, lambda call_id: called(self.path, call_id), self._telling.name_of
+            script,
+            lambda thread, call_id: called(self._rollouts.get(thread, ""), call_id),
+            self._telling.name_of,
         )
         self._others = Others()
         self.ends = Ends()
         self._steers: dict[str, str] = {}
-        self._thread = self._turn = self.path = ""
+        self._thread = self._turn = ""
         self._may_prompt = self._stopping = self._named = False
         self._said_at = self._unreachable_since = 0
         self.taken_up = False
@@ -164,7 +167,8 @@ class CodexDialect:
                 self._may_prompt = True
         elif name == calls.OPEN:
             thread = read(wire.OpenedThread, answer.result).thread
-            self._thread, self.path = thread.id, thread.path or ""
+            self._thread = thread.id
+            self._note(thread)
             if self.script.resumes:
                 self._begin_queued()
         elif name == calls.PROMPT:
@@ -177,6 +181,11 @@ class CodexDialect:
                 return [SessionNamed(self._thread)]
             self._steps.plan(calls.PROMPT, self.script.prompt_line(self._thread))
         return []
+
+    def _note(self, thread: wire.Thread) -> None:
+        """Note where Codex writes a thread down, a sub-agent's too: its calls are found there."""
+        if thread.path:
+            self._rollouts[thread.id] = thread.path
 
     def _begin_queued(self) -> None:
         name = self._others.begin()
@@ -208,7 +217,9 @@ class CodexDialect:
                 closed = self._asked.resolved(resolved.request_id)
                 return [] if closed is None else [ApprovalWithdrawn(closed)]
             case "thread/started":
-                self._telling.thread(read(wire.Thread, params.get("thread")))
+                begun = read(wire.Thread, params.get("thread"))
+                self._note(begun)
+                self._telling.thread(begun)
             case "thread/queue/changed":
                 if read(wire.ThreadNotification, params).thread_id == self._thread:
                     self._others.changed()

@@ -8,13 +8,13 @@ wants out of that is refused.
 
 from __future__ import annotations
 
-import re
 import shlex
 from collections.abc import Sequence
 from typing import Any, Final, Literal
 
 from podiumd.core.decide import policy
-from podiumd.formats.codex.wire import CommandApproval, ThreadItem
+from podiumd.core.decide.command_rules import only_reads
+from podiumd.formats.codex.wire import ThreadItem
 
 ESCALATE: Final = "Escalate"
 """What a recipe allows where it lets commands out of the sandbox unasked."""
@@ -28,8 +28,6 @@ COMMAND, CHANGE, CREATE = "Bash", "Edit", "Write"
 Verdict = Literal["allow", "ask", "deny"]
 
 _OURS: Final = {COMMAND: "run_command", CHANGE: "patch", CREATE: "write_file"}
-_READING: Final = frozenset({"read", "listFiles", "search"})
-_MORE_THAN_READING: Final = re.compile(r"[>`\n]|\$\(")
 _SHELLS: Final = frozenset({"bash", "sh", "zsh"})
 _SCRIPT: Final = "-lc"
 
@@ -66,20 +64,18 @@ def script_of(command: str | None) -> str:
     return command or ""
 
 
-def on_command(
-    asked: CommandApproval, tools: str, allow: Sequence[str], *, escalated: bool | None
-) -> Verdict:
-    """Judge a command. ``escalated``: whether it wants out of the sandbox, ``None``: unknown."""
+def on_command(script: str, tools: str, allow: Sequence[str], *, escalated: bool | None) -> Verdict:
+    """Judge a command line. ``escalated``: whether it wants out of the sandbox, ``None``: unknown.
+
+    Codex's own list of what a command does is not trusted: ``awk`` and ``xargs`` read, by that.
+    """
     if tools == "read-only":
         return "deny"
-    script = script_of(asked.command)
     if ESCALATE in allow and _allowed(COMMAND, allow, script):
         return "allow"
-    if covers_all(allow) or escalated is True:
+    if covers_all(allow) or escalated is not False:
         return "ask"
-    if _only_reads(asked, script):
-        return "allow"
-    return "allow" if escalated is False and _allowed(COMMAND, allow, script) else "ask"
+    return "allow" if only_reads(script) or _allowed(COMMAND, allow, script) else "ask"
 
 
 def on_change(
@@ -98,15 +94,6 @@ def change_tool(item: ThreadItem) -> str:
     """Name the tool for a change: ``Write`` where it only makes files that were not there."""
     kinds = [one.kind.get("type") if isinstance(one.kind, dict) else None for one in item.changes]
     return CREATE if kinds and all(kind == "add" for kind in kinds) else CHANGE
-
-
-def _only_reads(asked: CommandApproval, script: str) -> bool:
-    actions = asked.command_actions or ()
-    return (
-        bool(actions)
-        and all(one.type in _READING for one in actions)
-        and _MORE_THAN_READING.search(script) is None
-    )
 
 
 def _allowed(tool: str, allow: Sequence[str], command: str | None = None) -> bool:

@@ -70,13 +70,14 @@ _READERS: Final = "basename cat cmp df dirname du grep head ls pwd realpath stat
 _OF_RUNNERS: Final = frozenset({"-q", "-v", "-vv", "-x", "--quiet", "--verbose", "--release"})
 
 _DIFFS: Final = frozenset(_OF_DIFFS.split())
+_READING: Final = frozenset(_READERS.split())
 _KNOWN: Final[dict[str, frozenset[str] | None]] = {
     "git diff": _DIFFS,
     "git log": _DIFFS | frozenset(_OF_LOGS.split()),
     "git show": _DIFFS | frozenset(_OF_LOGS.split()),
     "git status": frozenset({"-s", "--short", "--porcelain", "-b", "--branch", "--ignored", "-z"}),
     "git blame": frozenset({"-L", "-w", "-M", "-C", "--date", "-s", "-e", "--"}),
-    **dict.fromkeys(_READERS.split(), _ANY),
+    **dict.fromkeys(_READING, _ANY),
     **dict.fromkeys(
         (
             *("cargo build", "cargo check", "cargo test", "dotnet test", "go build", "go test"),
@@ -129,6 +130,12 @@ def covers(begins: str, command: str) -> bool:
         return not any(map(_leads_elsewhere, rest))
     options = _options(wanted)
     return options is _ANY or all(_passes(word, options) for word in rest)
+
+
+def only_reads(command: str) -> bool:
+    """Return whether a command is one simple command of a program that is known to read alone."""
+    words = simple_words(command)
+    return bool(words) and words[0] in _READING
 
 
 def simple_words(command: str) -> list[str]:

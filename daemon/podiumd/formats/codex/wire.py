@@ -195,17 +195,11 @@ class AccountResponse(Said, frozen=True):
     requires_openai_auth: bool = False
 
 
-class CommandAction(Said, frozen=True):
-    """A part of a command. ``type``: read, listFiles, search or unknown."""
-
-    type: str = ""
-
-
 class CommandApproval(Said, frozen=True):
     """``item/commandExecution/requestApproval``: may this command be run?
 
-    ``command_actions`` are what Codex itself sees in it. ``reason`` is the model's.
-    ``available_decisions`` are the answers that it offers, words or objects; a no is taken always.
+    ``reason`` is the model's. ``available_decisions`` are the answers that it offers, words or
+    objects; a no is taken always.
     """
 
     thread_id: str = ""
@@ -214,7 +208,6 @@ class CommandApproval(Said, frozen=True):
     command: str | None = None
     cwd: str | None = None
     reason: str | None = None
-    command_actions: tuple[CommandAction, ...] | None = None
     available_decisions: tuple[Any, ...] | None = None
 
     @property
