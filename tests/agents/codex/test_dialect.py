@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from posixpath import normpath
 from typing import Any
 
 import pytest
@@ -29,12 +30,22 @@ THREAD, TURN = "thread", "turn"
 
 
 def script(**changes: Any) -> Script:
-    fields: dict[str, Any] = {"opening": "", "prompt": "go", "uuid": UUID, "settings": {}}
+    fields: dict[str, Any] = {
+        "opening": "",
+        "prompt": "go",
+        "uuid": UUID,
+        "settings": {"cwd": "/w"},
+    }
     return Script(**{**fields, **changes})
 
 
+def real_path(path: str) -> str:
+    """Follow the one symlink there is."""
+    return normpath(path).replace("/w/link", "/outside")
+
+
 def dialect(given: Script | None = None, sent: tuple[str, ...] = ()) -> CodexDialect:
-    return CodexDialect(given or script(), sent, lambda path, call_id: {})
+    return CodexDialect(given or script(), sent, lambda path, call_id: {}, real_path)
 
 
 def line(**values: Any) -> bytes:
@@ -240,6 +251,7 @@ def test_a_sub_agents_call_is_looked_up_in_its_own_thread() -> None:
         script(allow=("Bash(make x)",)),
         (),
         lambda path, call_id: calls_by_path.get(path, {}).get(call_id),
+        real_path,
     )
     thread = {"id": "sub", "parentThreadId": THREAD, "path": "/sub.jsonl"}
     feed(one, *OPENED, line(method="thread/started", params={"thread": thread}), *BEGUN)
@@ -281,6 +293,35 @@ def test_a_change_of_files_shows_what_is_changed() -> None:
     assert isinstance(asked, ApprovalRequested) and asked.tool == "Edit"
     assert asked.input["files"] == ["/w/a", "/w/b"]
     assert asked.input["writable_from_now_on"] == "/etc"
+
+
+def changes(id: int, *paths: str, moved_to: str | None = None) -> tuple[bytes, bytes]:
+    """A change of files, and the request for leave."""
+    kind = {"type": "update", "move_path": moved_to}
+    told = [{"path": path, "diff": "+x", "kind": kind} for path in paths]
+    request = {"threadId": THREAD, "itemId": f"f{id}"}
+    return (
+        item("fileChange", id=f"f{id}", changes=told),
+        line(id=id, method="item/fileChange/requestApproval", params=request),
+    )
+
+
+def asked_in(events: list[TurnEvent]) -> list[ApprovalRequested]:
+    return [event for event in events if isinstance(event, ApprovalRequested)]
+
+
+def test_an_allowed_change_stays_in_the_working_directory_or_is_asked() -> None:
+    one = running(script(allow=("Edit",)))
+    assert asked_in(feed(one, *changes(0, "/w/a", "/w/b/c", "d", moved_to="/w/e"))) == []
+    assert [each["result"] for each in written(one)] == [{"decision": "accept"}]
+    outside = ["/etc/a", "../a", "/w/../a", "/w/link/a", "/wide/a", "/w", "/w/.git/hooks/x"]
+    for number, path in enumerate([*outside, "/w/b/.GIT/x", "/w/.codex/x", "/w/.agents/x"], 1):
+        assert asked_in(feed(one, *changes(number, "/w/a", path))), path
+    assert asked_in(feed(one, *changes(20, "/w/a", moved_to="/etc/a")))
+    item_of_another = {"threadId": "sub", "itemId": "f0"}
+    method = "item/fileChange/requestApproval"
+    assert asked_in(feed(one, line(id=21, method=method, params=item_of_another)))
+    assert written(one) == []
 
 
 def test_the_models_own_question_is_answered_in_its_form() -> None:

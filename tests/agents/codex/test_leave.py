@@ -71,23 +71,29 @@ def test_a_command_is_let_through_only_where_people_said_so(
 
 
 @pytest.mark.parametrize(
-    ("item", "root", "allow", "verdict"),
+    ("item", "root", "allow", "inside", "verdict"),
     [
-        (change("add"), None, (), "ask"),
-        (change("add"), None, ("Write",), "allow"),
-        (change("add", "update"), None, ("Write",), "ask"),
-        (change("update"), None, ("Edit",), "allow"),
-        (change("delete"), None, ("Edit",), "allow"),
-        (change("update"), "/etc", ("Edit",), "ask"),
-        (change("update"), None, ALL, "ask"),
-        (change(), None, ("Edit",), "ask"),
+        (change("add"), None, (), True, "ask"),
+        (change("add"), None, ("Write",), True, "allow"),
+        (change("add", "update"), None, ("Write",), True, "ask"),
+        (change("update"), None, ("Edit",), True, "allow"),
+        (change("delete"), None, ("Edit",), True, "allow"),
+        (change("update"), "/etc", ("Edit",), True, "ask"),
+        (change("update"), "/etc", ("Edit", "Escalate"), False, "ask"),
+        (change("update"), None, ALL, True, "ask"),
+        (change("update"), None, ("Edit",), False, "ask"),
+        (change("add"), None, ("Write",), False, "ask"),
+        (change("update"), None, ALL, False, "ask"),
+        (change("update"), None, (*ALL, "Escalate"), False, "allow"),
+        (change("update"), None, ("Write", "Escalate"), False, "ask"),
+        (change(), None, ("Edit",), False, "ask"),
     ],
 )
-def test_a_change_is_let_through_where_its_tool_is_allowed(
-    item: ThreadItem, root: str | None, allow: tuple[str, ...], verdict: str
+def test_a_change_is_let_through_where_its_tool_is_allowed_and_it_stays_inside(
+    item: ThreadItem, root: str | None, allow: tuple[str, ...], *, inside: bool, verdict: str
 ) -> None:
-    assert leave.on_change(item, root, "all", allow) == verdict
-    assert leave.on_change(item, root, "read-only", allow) == "deny"
+    assert leave.on_change(item, root, "all", allow, inside=inside) == verdict
+    assert leave.on_change(item, root, "read-only", allow, inside=inside) == "deny"
 
 
 @pytest.mark.parametrize(

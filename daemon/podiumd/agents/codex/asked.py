@@ -8,6 +8,7 @@ that is given again, or too late, does nothing.
 
 from __future__ import annotations
 
+import posixpath
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
@@ -24,6 +25,9 @@ from podiumd.formats.said import read
 
 Called = Callable[[str, str], Mapping[str, Any] | None]
 """Looks up the arguments of a call by its thread and its id, in Codex's own record of it."""
+
+RealPath = Callable[[str], str]
+"""Follows the symlinks of a path."""
 
 MCP_CALL: Final = "mcp_tool_call"
 ASK_PERSON: Final = "AskUserQuestion"
@@ -43,12 +47,15 @@ class Asked:
     """The open requests of one turn, its sub-agents' included. ``called`` tells what a call of the
     model's asks for, ``name_of`` what the sub-agent of a thread is called."""
 
-    def __init__(self, script: Script, called: Called, name_of: Callable[[str], str]) -> None:
+    def __init__(
+        self, script: Script, called: Called, real_path: RealPath, name_of: Callable[[str], str]
+    ) -> None:
         self._script = script
         self._allow = script.allow
         self._called = called
+        self._real_path = real_path
         self._name_of = name_of
-        self._items: dict[str, wire.ThreadItem] = {}
+        self._items: dict[tuple[str, str], wire.ThreadItem] = {}
         self._waiting: dict[str, _Waiting] = {}
         self._due: dict[str, bytes] = {}
         self._answers: dict[str, bytes] = {}
@@ -65,9 +72,9 @@ class Asked:
         self._due.clear()
         return lines
 
-    def note(self, item: wire.ThreadItem) -> None:
+    def note(self, thread_id: str, item: wire.ThreadItem) -> None:
         """Note an item that has begun: a request names it."""
-        self._items[item.id] = item
+        self._items[thread_id, item.id] = item
 
     def resolved(self, request_id: Id) -> str | None:
         """Note that no answer is waited for any more; return the request if it was open."""
@@ -127,7 +134,7 @@ class Asked:
         return arguments.get("sandbox_permissions") not in _USUAL
 
     def _change(self, request: Request, asked: wire.FileChangeApproval) -> ApprovalRequested | None:
-        item = self._items.get(asked.item_id, wire.ThreadItem())
+        item = self._items.get((asked.thread_id, asked.item_id), wire.ThreadItem())
         paths = [change.path for change in item.changes]
         given: dict[str, Any] = {"file_path": paths[0] if paths else ""}
         if len(paths) > 1:
@@ -135,9 +142,17 @@ class Asked:
         given["diff"] = "\n".join(change.diff for change in item.changes)
         if asked.grant_root is not None:
             given["writable_from_now_on"] = asked.grant_root
-        verdict = leave.on_change(item, asked.grant_root, self._script.tools, self._allow)
+        verdict = leave.on_change(
+            item, asked.grant_root, self._script.tools, self._allow, inside=self._inside(item)
+        )
         tool, words = leave.change_tool(item), self._said_by(asked.thread_id, asked.reason)
         return self._judged(request, verdict, tool, given, asked.item_id, words)
+
+    def _inside(self, item: wire.ThreadItem) -> bool:
+        """Return whether a change is known to change files of the working directory alone."""
+        top, paths = self._script.settings["cwd"], leave.paths_of(item)
+        real = [self._real_path(posixpath.join(top, path)) for path in paths]
+        return bool(real) and all(leave.is_inside(one, self._real_path(top)) for one in real)
 
     def _said_by(self, thread_id: str, reason: str | None) -> str:
         """Return why it asks, beginning with who does where that is a sub-agent."""

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from msgspec.structs import replace
 
-from podiumd.agents.codex.asked import Asked
+from podiumd.agents.codex.asked import Asked, RealPath
 from podiumd.agents.codex.ending import Ends
 from podiumd.agents.codex.others import Others
 from podiumd.agents.codex.script import Script
@@ -60,7 +60,9 @@ _LOGGED_OUT: Final = "Codex is not logged in: run 'codex login' in a terminal"
 class CodexDialect:
     """The conversation of one turn. ``sent`` are the uuids of messages handed over so far."""
 
-    def __init__(self, script: Script, sent: Sequence[str], called: LookUp) -> None:
+    def __init__(
+        self, script: Script, sent: Sequence[str], called: LookUp, real_path: RealPath
+    ) -> None:
         self.script = script
         self._steps = Steps(version=False)
         self._telling = Telling(structured=script.structured)
@@ -68,6 +70,7 @@ class CodexDialect:
         self._asked = Asked(
             script,
             lambda thread, call_id: called(self._rollouts.get(thread, ""), call_id),
+            real_path,
             self._telling.name_of,
         )
         self._others = Others()
@@ -246,7 +249,7 @@ class CodexDialect:
             return self._queued(found.turn_id, item, done=done)
         if item.type == "userMessage":
             return self._written_down(item) if ours else []
-        self._asked.note(item)
+        self._asked.note(found.thread_id, item)
         if item.type in wire.WORKING:
             self.tool_begun = True
         if ours and done and item.type == "agentMessage":

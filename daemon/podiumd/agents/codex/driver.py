@@ -17,7 +17,7 @@ from msgspec.structs import replace
 
 from podiumd import __version__
 from podiumd.agents.codex.dialect import CodexDialect
-from podiumd.agents.codex.files import find_rollout, look_back, look_up, size_of
+from podiumd.agents.codex.files import find_rollout, look_back, look_up, real_path, size_of
 from podiumd.agents.codex.greeting import greeting, traces
 from podiumd.agents.codex.kind import CODEX, CodexSettings
 from podiumd.agents.codex.script import Script, make_script, require_kept, store, stored
@@ -124,9 +124,9 @@ class CodexDriver(SpooledDriver[CodexDialect]):
             script = stored(turn.directory)
             if script is None:
                 raise LookupError(f"turn {turn.turn_id} has left no words for its agent")
-            dialect = CodexDialect(script, turn.sent_uuids, look_up)
+            dialect = CodexDialect(script, turn.sent_uuids, look_up, real_path)
         else:
-            dialect = CodexDialect(_script_of(turn, self._settings()), (), look_up)
+            dialect = CodexDialect(_script_of(turn, self._settings()), (), look_up, real_path)
         self._dialects[turn.turn_id] = dialect
         return dialect
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import glob
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -48,6 +49,14 @@ def look_up(path: str, call_id: str) -> Mapping[str, Any] | None:
             return arguments_of(file.read().splitlines(), call_id)
     except OSError:
         return None
+
+
+def real_path(path: str) -> str:
+    """Return a path with its symlinks followed, empty where it is none."""
+    try:
+        return os.path.realpath(path)
+    except (OSError, ValueError):
+        return ""
 
 
 async def look_back(

@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Sequence
+from pathlib import PurePosixPath
 from typing import Any, Final, Literal
 
 from podiumd.core.decide import policy
 from podiumd.core.decide.command_rules import only_reads
-from podiumd.formats.codex.wire import ThreadItem
+from podiumd.formats.codex.wire import FileUpdateChange, ThreadItem
 
 ESCALATE: Final = "Escalate"
 """What a recipe allows where it lets commands out of the sandbox unasked."""
@@ -28,6 +29,9 @@ COMMAND, CHANGE, CREATE = "Bash", "Edit", "Write"
 Verdict = Literal["allow", "ask", "deny"]
 
 _OURS: Final = {COMMAND: "run_command", CHANGE: "patch", CREATE: "write_file"}
+_KEPT: Final = frozenset({".git", ".codex", ".agents"})
+"""Directories in which a file may make programs run, which Codex's sandbox keeps read-only."""
+
 _SHELLS: Final = frozenset({"bash", "sh", "zsh"})
 _SCRIPT: Final = "-lc"
 
@@ -79,15 +83,39 @@ def on_command(script: str, tools: str, allow: Sequence[str], *, escalated: bool
 
 
 def on_change(
-    item: ThreadItem, grant_root: str | None, tools: str, allow: Sequence[str]
+    item: ThreadItem, grant_root: str | None, tools: str, allow: Sequence[str], *, inside: bool
 ) -> Verdict:
-    """Judge a change of files, which the item lists."""
+    """Judge a change of files. ``inside``: each of them is one that may be changed (``is_inside``).
+
+    Codex makes a change that it has leave for outside its sandbox, wherever that is.
+    """
     if tools == "read-only":
         return "deny"
-    if grant_root is not None or not item.changes or covers_all(allow):
+    if grant_root is not None or (inside and covers_all(allow)):
+        return "ask"
+    if not inside and ESCALATE not in allow:
         return "ask"
     allowed = _allowed(CHANGE, allow) or (change_tool(item) == CREATE and _allowed(CREATE, allow))
     return "allow" if allowed else "ask"
+
+
+def paths_of(item: ThreadItem) -> list[str]:
+    """List the files that a change names, those that it moves others to among them."""
+    return [path for one in item.changes for path in (one.path, moved_to(one)) if path is not None]
+
+
+def moved_to(change: FileUpdateChange) -> str | None:
+    """Return where a change moves its file to, ``None`` where it stays."""
+    path = change.kind.get("move_path") if isinstance(change.kind, dict) else None
+    return path if isinstance(path, str) else None
+
+
+def is_inside(path: str, directory: str) -> bool:
+    """Return whether a path lies below a directory and may be changed; both without symlinks."""
+    if not PurePosixPath(path).is_relative_to(directory):
+        return False
+    parts = PurePosixPath(path).relative_to(directory).parts
+    return bool(parts) and not _KEPT & {part.casefold() for part in parts}
 
 
 def change_tool(item: ThreadItem) -> str:
