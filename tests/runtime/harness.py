@@ -150,6 +150,7 @@ class Daemon:
             log=self._log,
             command_environment=partial(environment, "commands"),
             listed_as=transcripts.own_id,
+            keeper=transcripts.keeper,
             limits=lambda: LimitSettings(
                 max_queued=machine.max_queued, run_spool_megabytes=machine.run_spool_megabytes
             ),

@@ -14,7 +14,7 @@ from podiumd.runtime.errors import Busy, InvalidParameter, NotFound
 from podiumd.runtime.locks.holder import Holder
 from podiumd.runtime.locks.leases import Lease, LeaseBook
 from tests.plain import plain
-from tests.runtime.fake_agent import FakeTurn, done
+from tests.runtime.fake_agent import FakeDriver, FakeTurn, done
 from tests.runtime.harness import Daemon, Machine, running
 from tests.runtime.test_session_list import path_of, ready, write
 from tests.sessions.support import line, lines, session_id
@@ -45,6 +45,18 @@ async def finished(daemon: Daemon, name: str = OWN, **fields: Any) -> str:
     turn.end(done())
     await daemon.ended(turn.request.run_id)
     return session
+
+
+async def refused(daemon: Daemon, name: str, whose: str, **fields: Any) -> None:
+    """A prompt whose agent calls its session as another is called: it fails and says so."""
+    went = await daemon.prompt("Hello", **fields)
+    agent = daemon.context.agents[fields.get("agent", "claude")].driver
+    assert isinstance(agent, FakeDriver)
+    turn = await agent.next_turn()
+    turn.says(SessionNamed(name))
+    run = await daemon.ended(went["run_id"])
+    assert run["exit"]["reason"] == "error" and whose in run["exit"]["detail"]
+    assert await daemon.store.of_type([str(went["run_id"])], "session.named") == []
 
 
 async def listed(daemon: Daemon) -> list[str]:
@@ -182,10 +194,54 @@ async def test_a_beginning_of_the_agents_id_will_do_where_only_one_begins_so(
 async def test_an_agent_cannot_take_the_id_of_another_session(naming: Machine) -> None:
     async with running(naming) as daemon:
         first = await finished(daemon, "ses_1")
-        await finished(daemon, "ses_1")
-        await finished(daemon, first)
+        for taken in ("ses_1", first):
+            await refused(daemon, taken, f"the session {first}")
         assert await daemon.store.sessions_named(["ses_1", first]) == {"ses_1": first}
         assert await daemon.service._sessions.resolve(first) == first
+
+
+async def test_an_agent_cannot_take_the_session_of_another_agent_by_its_id(
+    naming: Machine,
+) -> None:
+    """What a person says in the session goes to the agent whose session it is."""
+    evil = FakeDriver()
+    evil.name, evil.capabilities = "evil", naming.agent.capabilities
+    naming.drivers["evil"] = evil
+    naming.agent.transcripts[OWN] = write(naming, 1, lines(1, 2))
+    async with ready(naming) as daemon:
+        await refused(daemon, OWN, "a session of claude", agent="evil")
+        [row] = (await daemon.service.sessions_list(None, 50, None)).sessions
+        assert (row.session_id, row.agent) == (OWN, "claude")
+        where = str(naming.project)
+        await daemon.prompt("For Claude", session_id=OWN, working_directory=where)
+        turn = await daemon.turn()
+        assert turn.request.prompt == "For Claude"
+        turn.end(done())
+
+
+async def test_what_an_agent_asks_after_it_took_a_name_is_shown_to_no_one(naming: Machine) -> None:
+    async with running(naming) as daemon:
+        first = await finished(daemon, "ses_1")
+        went = await daemon.prompt("Hello")
+        turn = await daemon.turn()
+        turn.says(SessionNamed(first))
+        turn.asks()
+        await daemon.ended(went["run_id"])
+        assert await daemon.store.of_type([went["run_id"]], "question.opened") == []
+
+
+async def test_a_name_that_is_taken_is_refused_by_the_next_daemon_too(naming: Machine) -> None:
+    async with running(naming) as daemon:
+        first = await finished(daemon, "ses_1")
+        went = await daemon.prompt("Hello")
+        turn = await daemon.turn()
+    ended = TurnStatus(state="finished", report=done(), agent_session_id=first)
+    naming.agent.settled[turn.request.turn_id] = ended
+    turn.end(done())
+    async with running(naming) as daemon:
+        run = await daemon.ended(went["run_id"])
+        assert first in run["exit"]["detail"]
+        assert await daemon.store.of_type([went["run_id"]], "session.named") == []
 
 
 # -- locks ---------------------------------------------------------------------------------------

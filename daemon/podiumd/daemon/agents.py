@@ -94,8 +94,14 @@ class Agents:
                 idle_timeout_seconds=plan.idle_timeout_seconds,
                 config_directory=self.folders(agent).config_directory,
                 writer_locks=self.folders(agent).writer_locks,
+                family=self._family(agent),
                 only_recipe=plan.only_recipe,
             )
+
+    def _family(self, agent: ConfiguredAgent) -> str:
+        """Return the format of the agent's own session files; empty where it has none."""
+        own = agent.kind.session_format if agent.kind.standing else None
+        return self.folders(agent).session_format or own or ""
 
     def _environment(self, agent: ConfiguredAgent) -> Callable[[str], dict[str, str]]:
         """Return the function that makes the whole environment of a turn's processes from its

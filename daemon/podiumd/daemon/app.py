@@ -310,6 +310,7 @@ class Daemon:
             limits=lambda: self._settings.config.limits,
             tool_access=ToolAccess(self._socket),
             listed_as=transcripts.own_id,
+            keeper=transcripts.keeper,
         )
 
     def _watch_over(

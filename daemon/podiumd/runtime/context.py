@@ -36,6 +36,8 @@ class Agent(msgspec.Struct, frozen=True, kw_only=True):
     ``environment`` makes a child's whole environment from the marker that it is to carry.
     ``config_directory`` holds the agent's own records of its live sessions, ``writer_locks`` its
     locks of them, where it has any.
+    ``family`` is the agents whose ids of sessions mean the same sessions, by the format of their
+    files; empty: none but this one.
     ``fix`` is what to do where it cannot be run. ``only_recipe``: it has lines for this recipe and
     no other. ``plays_scripts``: a run may bring the turns that it plays.
     """
@@ -49,6 +51,7 @@ class Agent(msgspec.Struct, frozen=True, kw_only=True):
     idle_timeout_seconds: float = 600.0
     config_directory: Path | None = None
     writer_locks: Path | None = None
+    family: str = ""
     fix: str = ""
     only_recipe: str | None = None
     plays_scripts: bool = False
@@ -86,7 +89,8 @@ class Context(msgspec.Struct, frozen=True, kw_only=True):
     ``agents`` may be exchanged for turns that start later. ``state`` is the daemon's STATE
     directory; ``retention`` and ``limits`` return what holds at this moment. ``tool_access`` lets
     agents reach the tools of their turn from outside; ``names`` are those of recipes' sessions.
-    ``listed_as`` returns the agent's own id of a session that has a file.
+    ``listed_as`` returns the agent's own id of a session that has a file, ``keeper`` the agent
+    that a file of a session belongs to.
     """
 
     store: Store
@@ -103,6 +107,15 @@ class Context(msgspec.Struct, frozen=True, kw_only=True):
     tool_access: ToolAccess = msgspec.field(default_factory=ToolAccess)
     names: RunNames = msgspec.field(default_factory=RunNames)
     listed_as: Callable[[str], Awaitable[str | None]]
+    keeper: Callable[[str], Awaitable[str | None]]
+
+    def family(self, agent: str) -> str:
+        """Return the agents that know the sessions of an agent by the same ids, as one word.
+
+        One that is not configured has its session files in a format of its name.
+        """
+        known = self.agents.get(agent)
+        return agent if known is None else known.family or agent
 
     def turn_directory(self, turn_id: str) -> Path:
         """Return the directory of a turn's files: its FIFO, spool and error output."""

@@ -134,6 +134,11 @@ class Transcripts:
         row = await self._index.ask(table.row, session_id)
         return None if row is None or row.gone else row.own_id or row.session_id
 
+    async def keeper(self, session_id: str) -> str | None:
+        """Return the agent that the file of a session belongs to, also one that is gone."""
+        row = await self._index.ask(table.row, session_id)
+        return None if row is None else row.agent
+
     async def own_ids(self, session_ids: Sequence[str]) -> dict[str, str]:
         """Return the agents' own ids of those of the sessions that have another."""
         return await self._index.ask(table.own_ids, session_ids)

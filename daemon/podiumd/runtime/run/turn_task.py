@@ -22,6 +22,7 @@ from podiumd.drivers.fifo import LineTooLong
 from podiumd.runtime.agent_capabilities import remember
 from podiumd.runtime.locks.lockfile import LeaseError
 from podiumd.runtime.run.actor import RunActor
+from podiumd.runtime.run.naming import refusal
 from podiumd.runtime.run.observe import round_mark, session_mark, tree_mark
 from podiumd.runtime.run.pending_turn import lost_words, pending_turn, with_report
 from podiumd.runtime.run.tool_calls import ToolCalls, end_leftovers
@@ -105,6 +106,7 @@ class TurnTask:
         self._asked: set[str] = set()
         self._delivered: set[str] = set()
         self._overdue: str | None = None
+        self._refused = ""
         self._began: float | None = None
         self._asked_before = 0.0  # in the daemon's earlier lives
         self._stopped = False
@@ -231,7 +233,7 @@ class TurnTask:
                     async for event in handle:
                         if isinstance(event, base.ToolCalled | base.HookRaised):
                             await calls.take(event)
-                        else:
+                        elif not self._refused:
                             await self._on_event(event)
             except BaseException as error:
                 # Cancelled, and not by us: the whole daemon goes, and the agent is let go, not
@@ -275,12 +277,7 @@ class TurnTask:
                 )
                 await actor.report(started)
         elif isinstance(event, base.SessionNamed):
-            failpoint("turn.session-named")
-            named = c.ReportSessionName(
-                **now, turn_id=intent.turn_id, agent_session_id=event.agent_session_id
-            )
-            await actor.report(named)
-            actor.session_locks.name_also(intent.session_id, event.agent_session_id)
+            await self._on_name(event.agent_session_id)
         elif isinstance(event, base.AgentDescribed):
             await remember(actor.context.store, intent.agent, event.about)
         elif isinstance(event, base.ApprovalRequested):
@@ -303,6 +300,17 @@ class TurnTask:
             await actor.report(gone)
         elif isinstance(event, base.PromptState):
             await self._on_prompt_state(event)
+
+    async def _on_name(self, name: str) -> None:
+        actor, intent = self._actor, self.intent
+        self._refused = await refusal(actor, intent, name)
+        if self._refused:
+            actor.poke()
+            return
+        failpoint("turn.session-named")
+        named = c.ReportSessionName(**actor.stamp(), turn_id=intent.turn_id, agent_session_id=name)
+        await actor.report(named)
+        actor.session_locks.name_also(intent.session_id, name)
 
     async def _on_prompt_state(self, event: base.PromptState) -> None:
         if not any(steer.uuid == event.uuid for steer in self._actor.state.steers):
@@ -388,6 +396,8 @@ class TurnTask:
         actor = self._actor
         while True:
             state = actor.state
+            if self._refused:
+                return
             if state.exit is not None or (
                 state.stop is not None and state.stop.how in ("interrupt", "cancel")
             ):
@@ -440,6 +450,8 @@ class TurnTask:
     async def _report(self, report: TurnReport, delivered: tuple[str, ...]) -> None:
         if self._overdue is not None and report.kind == "interrupted":
             report = replace(report, kind="timeout", detail=self._overdue)
+        if self._refused:
+            report = replace(report, kind="failed", detail=self._refused)
         cut_off = report.kind in CUT_OFF
         look = tree_mark if cut_off else round_mark
         tree = await look(self._actor.state)

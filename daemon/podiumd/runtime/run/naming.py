@@ -1,0 +1,41 @@
+"""Refuse an agent's name for its session where another session has it.
+
+An agent is free in the ids that it gives, and a session is found by them. One that calls its own
+session by the id of another's would be listed in its place, and get what a person says to it.
+"""
+
+from __future__ import annotations
+
+from podiumd.core.run.facts import TurnIntended
+from podiumd.formats.session import public_id
+from podiumd.runtime.run.actor import RunActor
+
+
+async def refusal(actor: RunActor, intent: TurnIntended, name: str) -> str:
+    """Return why the agent of a turn may not call its session so; empty if it may."""
+    whose = await _other(actor, intent, name)
+    if not whose:
+        return ""
+    return (
+        f"the agent {intent.agent} calls its session {name[:80]!r}, but {whose} has that id: "
+        "the turn was ended, for what is said to the one must not go to the other"
+    )
+
+
+async def _other(actor: RunActor, intent: TurnIntended, name: str) -> str:
+    """Return whose name it is, if it is that of another session."""
+    context, session = actor.context, intent.session_id
+    known = [session, actor.state.agent_sessions.get(session)]
+    if intent.fork_from is None:
+        known.append(intent.agent_session_id)
+    if name in known:
+        return ""
+    named = (await context.store.sessions_named([name])).get(name)
+    if named is not None:
+        return "" if named == session else f"the session {named}"
+    if await context.store.runs_of_session(name, 1):
+        return f"the session {name}"
+    keeper = await context.keeper(public_id(name))
+    if keeper is not None and context.family(keeper) != context.family(intent.agent):
+        return f"a session of {keeper}"
+    return ""
