@@ -15,6 +15,7 @@ SHARED := -n $(MIXED_JOBS) --dist worksteal
 # The compiler of the client's types; npm comes with the tools of $(VENV).
 TYPESCRIPT := 7.0.2
 TSC := .cache/typescript-$(TYPESCRIPT)/node_modules/.bin/tsc
+WEB_TYPES := .cache/web-types/.installed
 SOURCES := $(wildcard daemon client tests benchmarks)
 .DEFAULT_GOAL := help
 
@@ -65,7 +66,7 @@ LONG_TESTS := $(filter-out $(MAIN_PATHS:%=tests/e2e/test_%.py),$(wildcard tests/
 	tests/speech/voice tests/faults/test_campaign.py tests/drivers/test_claude_served.py
 # What has a target of its own, or stands here whole for 'make test-long'.
 ELSEWHERE := --ignore=tests/browser --ignore=tests/user_manager --ignore=tests/codex \
-	--ignore=tests/acp_agents \
+	--ignore=tests/acp_agents --ignore=tests/web \
 	$(addprefix --ignore=,$(LONG_TESTS))
 .PHONY: test-long
 test-long: $(VENV)/.dev claude voice-assets ## what takes long, and all examples of the properties
@@ -97,6 +98,14 @@ voice-assets: $(VENV)/.voice ## bring the models and recordings of those tests, 
 browser: $(VENV)/.dev ## hostile pages in a real Chromium: CHROMIUM=PATH, else one that is on PATH
 	$(PY) -m pytest tests/browser
 
+.PHONY: web
+web: $(VENV)/.dev claude ## the page in a real Chromium, at a real daemon: CHROMIUM=PATH, else one on PATH
+	$(PY) -m pytest $(SHARED) tests/web
+
+.PHONY: vendor
+vendor: $(VENV)/.dev ## write anew, byte for byte, what of others the page is made with
+	@PATH="$(abspath $(VENV))/bin:$$PATH" $(PY) -m tests.web.vendor
+
 .PHONY: user-manager
 user-manager: $(VENV)/.dev claude ## the service under a real systemd user manager; needs root
 	$(PY) -m tests.user_manager.namespace $(PY) -m pytest tests/user_manager
@@ -125,11 +134,12 @@ format: $(VENV)/.dev ## let ruff format the code and mend what it can
 	$(PY) -m ruff format $(SOURCES)
 
 .PHONY: types
-types: $(VENV)/.dev $(TSC) ## mypy and tsc, strict: of the second the protocol's types and their use
+types: $(VENV)/.dev $(TSC) $(WEB_TYPES) ## mypy and tsc, strict: of the second the page, and the protocol's types
 	$(PY) -m mypy $(SOURCES)
 	$(PY) -m podiumd schema --typescript > .cache/podium.ts
 	$(TSC) --noEmit --strict --ignoreConfig --target es2022 --module nodenext .cache/podium.ts \
 		tests/wire/a_client.ts
+	$(TSC) --project client/web/tsconfig.json
 
 .PHONY: imports
 imports: $(VENV)/.dev ## the layers: who may import whom
@@ -167,6 +177,8 @@ agents-page: $(VENV)/.dev ## write the tables of docs/agents.md anew: what each 
 wire: $(VENV)/.dev ## write anew what the client has of the daemon: protocol.py, agent_kinds.py
 	$(PY) -m podiumd schema --python > client/podium/protocol.py.new
 	mv client/podium/protocol.py.new client/podium/protocol.py
+	$(PY) -m podiumd schema --typescript > client/web/types/podium.d.ts.new
+	mv client/web/types/podium.d.ts.new client/web/types/podium.d.ts
 	$(PY) -m tests.house.agent_kinds
 
 .PHONY: crash
@@ -253,6 +265,12 @@ $(VENV)/.runtime: pyproject.toml constraints.txt
 $(TSC): $(VENV)/.dev
 	@PATH="$(abspath $(VENV))/bin:$$PATH" npm install --silent --no-audit --no-fund \
 		--ignore-scripts --prefix .cache/typescript-$(TYPESCRIPT) typescript@$(TYPESCRIPT)
+	@touch $@
+
+# The types of what the page is made with, as vendor.toml lists it.
+$(WEB_TYPES): client/web/vendor/vendor.toml | $(VENV)/.dev
+	@PATH="$(abspath $(VENV))/bin:$$PATH" npm install --silent --no-audit --no-fund \
+		--ignore-scripts --prefix .cache/web-types $$($(PY) -m tests.web.vendor --packages)
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.runtime

@@ -228,6 +228,8 @@ class Device(TypedDict):
     paired_at: str
     last_seen: str | None
     connected: bool
+    kind: Literal["phone", "web"]
+    scope: Literal["all", "answer", "look", "work"]
 
 
 class Diff(TypedDict):
@@ -387,6 +389,14 @@ class GetRecipe(TypedDict):
     working_directory: NotRequired[str | None]
 
 
+class Greeting(TypedDict):
+    device: str
+    scope: Literal["all", "answer", "look", "work"]
+    version: str
+    release: str
+    now: str
+
+
 class Heard(TypedDict):
     text: str
     language: str
@@ -400,6 +410,12 @@ class Heard(TypedDict):
     duration_s: float
     utterance_id: str
     command: NotRequired[SpokenCommand]
+
+
+class Hello(TypedDict):
+    secret: NotRequired[str]
+    release: NotRequired[str]
+    languages: NotRequired[Sequence[str]]
 
 
 class HistoryPlace(TypedDict):
@@ -445,6 +461,20 @@ class InDirectory(TypedDict):
 
 class InstallModel(TypedDict):
     name: str
+
+
+class Invitation(TypedDict):
+    url: str
+    code: str
+    scope: Literal["all", "answer", "look", "work"]
+    url_minutes: int
+    code_minutes: int
+    qr: str
+    ways: list[WayIn]
+    trust: str | None
+    fingerprint: str | None
+    warning: str | None
+    png: NotRequired[str]
 
 
 class KnownRecipe(TypedDict):
@@ -675,6 +705,8 @@ class OutcomeParsedData(TypedDict):
 class Pair(TypedDict):
     name: NotRequired[str | None]
     png: NotRequired[bool]
+    kind: NotRequired[Literal["phone", "web"]]
+    scope: NotRequired[Literal["all", "answer", "look", "work"]]
 
 
 class Pairing(TypedDict):
@@ -911,6 +943,11 @@ class ReplyReceivedData(TypedDict):
     usage: Usage
     cost_usd: float
     said: str
+
+
+class Rescope(TypedDict):
+    device: str
+    scope: Literal["all", "answer", "look", "work"]
 
 
 class Result(TypedDict):
@@ -1727,6 +1764,12 @@ class Call(Protocol):
 
     @overload
     def __call__(
+        self, method: Literal["client.hello"], params: Hello | None = None,
+        seconds: float | None = ..., meanwhile: Heed | None = ...,
+    ) -> Greeting: ...
+
+    @overload
+    def __call__(
         self, method: Literal["daemon.configuration"], params: Nothing | None = None,
         seconds: float | None = ..., meanwhile: Heed | None = ...,
     ) -> Configuration: ...
@@ -1777,11 +1820,17 @@ class Call(Protocol):
     def __call__(
         self, method: Literal["gateway.pair"], params: Pair | None = None,
         seconds: float | None = ..., meanwhile: Heed | None = ...,
-    ) -> Pairing: ...
+    ) -> Pairing | Invitation: ...
 
     @overload
     def __call__(
         self, method: Literal["gateway.revoke"], params: Revoke,
+        seconds: float | None = ..., meanwhile: Heed | None = ...,
+    ) -> Done: ...
+
+    @overload
+    def __call__(
+        self, method: Literal["gateway.scope"], params: Rescope,
         seconds: float | None = ..., meanwhile: Heed | None = ...,
     ) -> Done: ...
 

@@ -32,7 +32,7 @@ class Listener:
     clients: int = 2
     allowed: Sequence[str] = ()
 
-    def allow(self, hosts: Sequence[str]) -> None:
+    def allow(self, hosts: Sequence[str], origins: Sequence[str]) -> None:
         self.allowed = hosts
 
 

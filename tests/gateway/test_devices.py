@@ -271,6 +271,8 @@ async def test_the_list_tells_who_is_connected_and_when_each_was_seen(
             "paired_at": NOON,
             "last_seen": "2026-01-01T12:01:00.000Z",
             "connected": True,
+            "kind": "phone",
+            "scope": "all",
         }
     ]
     (row,) = devices.list()

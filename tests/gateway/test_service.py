@@ -10,11 +10,13 @@ import trio
 
 from podiumd.config.settings import GatewaySettings
 from podiumd.gateway.service import Surroundings, open_gateway
+from podiumd.gateway.web.door import PageMessages
 from podiumd.runtime.errors import Refused
 from podiumd.runtime.service import Service
 from podiumd.runtime.voice.service import Voice
 from podiumd.store.errors import StoreFailed
 from podiumd.store.facts import Store as Facts
+from podiumd.wire.method import Scope
 from tests.gateway.kept import NOON, Kept
 from tests.patience import HANG_SECONDS
 
@@ -36,7 +38,13 @@ def around(root: Path) -> Surroundings:
         environment=lambda marker: {"MARKER": marker},
         infer_name=no_name,
         voice=cast("Voice", object()),
+        page_files=root / "web",
+        serve_page=no_pages,
     )
+
+
+async def no_pages(messages: PageMessages, first: str, caller: str, scope: Scope) -> None:
+    """Serve no page."""
 
 
 class Store(Kept):

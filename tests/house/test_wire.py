@@ -61,6 +61,11 @@ def test_the_client_has_the_types_of_what_it_is_sent() -> None:
     assert kept == printed("python")
 
 
+def test_the_page_has_the_types_that_the_schema_declares() -> None:
+    kept = (ROOT / "client/web/types/podium.d.ts").read_text(encoding="utf-8")
+    assert kept == printed("typescript"), "write it anew: make wire"
+
+
 def test_the_client_has_the_kinds_of_agents() -> None:
     """Written by ``make wire``."""
     assert agent_kinds.FILE.read_text(encoding="utf-8") == agent_kinds.printed()

@@ -23,6 +23,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 # Where each folder of podiumd/_data stands in the tree.
 DATA = {name: name for name in ("recipes", "systemd", "launchd")}
+DATA["web"] = "client/web"
 DATA["spoken"] = "daemon/podiumd/_data/spoken"
 DATA["speech"] = "daemon/podiumd/_data/speech"
 IN_SDIST = ("LICENSE", "README.md", "CHANGELOG.md", "Makefile", "constraints.txt", "pyproject.toml")

@@ -95,7 +95,10 @@ def follow(world: World, runs: dict[str, str]) -> None:
 def change(world: World, runs: dict[str, str]) -> None:
     """What leaves the world another one."""
     world.record("gateway.pair", name="A phone")
+    world.record("gateway.pair", kind="web", scope="look")
     world.record("gateway.devices")
+    world.record("gateway.scope", device="A phone", scope="look")
+    world.record("client.hello")
     world.record("gateway.revoke", device="A phone")
     world.record("recipes.trust", working_directory=world.project("shop"))
     world.record("sessions.interrupt", session_id=SESSION)

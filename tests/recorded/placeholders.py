@@ -17,7 +17,7 @@ MEASURED: Final = frozenset(
     (
         *("pid", "proc_start", "group", "mono", "pos", "seconds", "seconds_left", "work_seconds"),
         *("waited_seconds", "duration_ms", "duration_s", "latency_ms", "bytes", "size", "unused"),
-        *("vacuumed", "audio", "token", "qr", "png", "digest", "fingerprint", "version"),
+        *("vacuumed", "audio", "token", "qr", "png", "digest", "fingerprint", "version", "release"),
     )
 )
 """Names of fields whose values are measured, made up, or those of this release."""
@@ -36,6 +36,8 @@ _KINDS: Final = {
     "size": r"(?<![\w.])\d+(?:\.\d+)? [KMG]?B\b",
     "pid": r"(?<=pid )\d+",
     "key": r"(?<=untethered-)[0-9a-f]{32}",
+    "invitation": r"(?<=/pair#)[\w-]{22}",
+    "typed": r"(?<![\w-])[0-9A-HJKMNP-TV-Z]{4}-[0-9A-HJKMNP-TV-Z]{4}(?![\w-])",
 }
 _PLACES: Final = re.compile("|".join(f"(?P<{kind}>{form})" for kind, form in _KINDS.items()))
 FIXED_TIMES: Final = ("2026-01-02", "2099-01-01")

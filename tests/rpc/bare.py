@@ -20,7 +20,8 @@ from podiumd.wire.daemon import (
     Reloaded,
     RetentionInForce,
 )
-from podiumd.wire.gateway import Device, GatewayStatus, Pairing
+from podiumd.wire.gateway import Device, GatewayStatus, Invitation, Pairing
+from podiumd.wire.method import Scope
 
 
 class NoGateway:
@@ -33,6 +34,18 @@ class NoGateway:
     async def pair(self, name: str | None, png: bool) -> Pairing:
         """Refuse to pair: there is no gateway. Raises Refused."""
         raise Refused("This daemon has no gateway, so no phone could reach it.")
+
+    def invite(self, name: str | None, png: bool, scope: Scope) -> Invitation:
+        """Refuse to pair: there is no gateway. Raises Refused."""
+        raise Refused("This daemon has no gateway, so no page could reach it.")
+
+    async def rescope(self, device: str, scope: Scope) -> None:
+        """Refuse: there is no such device. Raises NotFound."""
+        raise NotFound("device", device, f"There is no paired device '{device}'.")
+
+    async def release(self) -> str:
+        """No page is served."""
+        return ""
 
     def devices(self) -> list[Device]:
         """Return an empty list: no devices are paired."""

@@ -345,7 +345,7 @@ async def test_one_that_does_not_read_costs_the_others_nothing_and_is_bounded(
             for follower in others:
                 follower.take()
             assert all(len(box._pending) < 40_000 for box in sends)
-        await wait_until(lambda: place.server._followers() == 3)
+        await wait_until(lambda: place.server.followers() == 3)
         await stalled.ends()
         *told, closed = stalled.told
         assert [one["params"]["seq"] for one in told] == [*range(1, len(told) + 1)]

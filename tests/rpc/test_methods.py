@@ -24,7 +24,8 @@ from podiumd.store.errors import StoreFailed, StoreFull
 from podiumd.wire import declared
 from podiumd.wire.daemon import Reloaded
 from podiumd.wire.fields import Nothing
-from podiumd.wire.gateway import Device, GatewayStatus, Pairing
+from podiumd.wire.gateway import Device, GatewayStatus, Invitation, Pairing
+from podiumd.wire.method import Scope
 from podiumd.wire.runs import OneRun, RunStart
 from podiumd.wire.sessions import Prompt
 from tests.plain import plain
@@ -345,6 +346,8 @@ ROW = Device(
     paired_at="2026-01-01T00:00:00.000Z",
     last_seen=None,
     connected=False,
+    kind="phone",
+    scope="all",
 )
 
 
@@ -373,6 +376,27 @@ class FakeGateway:
             warning=None,
         )
 
+    def invite(self, name: str | None, png: bool, scope: Scope) -> Invitation:
+        self.asked.append((name, png, scope))
+        return Invitation(
+            url="http://127.0.0.1:8080/pair#T",
+            code="ABCD-EFGH",
+            scope=scope,
+            url_minutes=10,
+            code_minutes=5,
+            qr="Q",
+            ways=(),
+            trust=None,
+            fingerprint=None,
+            warning=None,
+        )
+
+    async def rescope(self, device: str, scope: Scope) -> None:
+        self.asked.append((device, scope))
+
+    async def release(self) -> str:
+        return "0123"
+
     def devices(self) -> list[Device]:
         return [ROW]
 
@@ -390,8 +414,18 @@ async def test_the_methods_reach_the_gateway_and_bring_its_answers_back(tmp_path
         assert (paired["device"], paired["key"]) == ("phone", "K")
         assert (await client.result("gateway.pair", name="Ada ☎", png=True))["device"] == "Ada ☎"
         assert await client.result("gateway.devices") == [plain(ROW)]
+        invited = await client.result("gateway.pair", kind="web", scope="look")
+        assert (invited["scope"], invited["code"]) == ("look", "ABCD-EFGH")
+        assert await client.result("gateway.scope", device="tab", scope="all") == {}
         assert await client.result("gateway.revoke", device="phone") == {}
-        assert gateway.asked == [(None, False), ("Ada ☎", True), "phone"]
+        asked: list[Any] = [(None, False), ("Ada ☎", True)]
+        assert gateway.asked == [*asked, (None, False, "look"), ("tab", "all"), "phone"]
+        greeting = await client.result("client.hello")
+        assert [greeting[name] for name in ("device", "scope", "release")] == [
+            "local",
+            "all",
+            "0123",
+        ]
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ import trio
 
 from podiumd.rpc.limits import RpcLimits
 from podiumd.rpc.listener import listening
+from podiumd.rpc.outbox import Outbox
 from tests.patience import HANG_SECONDS
 from tests.rpc.harness import PING, request, served, wait_until
 
@@ -102,8 +103,8 @@ async def test_a_client_that_always_has_more_to_say_lets_others_have_a_turn(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The other client's request comes while the first of many is handled."""
-    monkeypatch.setattr("podiumd.rpc.connection._CHUNK_BYTES", 1024)
-    monkeypatch.setattr("podiumd.rpc.connection._TURN_BYTES", 2048)
+    monkeypatch.setattr("podiumd.rpc.socket_connection._CHUNK_BYTES", 1024)
+    monkeypatch.setattr("podiumd.rpc.socket_connection._TURN_BYTES", 2048)
     many = (request("runs.list") + b"\n") * 500
     async with served(tmp_path) as daemon, daemon.client() as busy, daemon.client() as other:
         service = daemon.service
@@ -220,6 +221,7 @@ async def test_refusals_and_waiting_answers_that_nobody_reads_are_bounded_too(
             nursery.start_soon(client.send, line * 2000)
             await trio.testing.wait_all_tasks_blocked()
             (connection,) = daemon.server._connections
+            assert isinstance(connection._outbox, Outbox)
             assert len(connection._outbox._pending) < 50_000
             for _ in range(1999):
                 assert (await client.message())["error"]["code"] == -32008

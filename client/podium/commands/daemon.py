@@ -251,6 +251,19 @@ def down(json: bool) -> int:
     return _wait_until_gone(gone, json, again if status.get("service") else "")
 
 
+def restart(config: str | None) -> int:
+    """Let the next daemon take over from one that is no service; turns go on meanwhile."""
+    connection = Connection()
+    gone = _Exit(int(connection.call("daemon.status")["pid"]))
+    try:
+        connection.call("daemon.shutdown", {"turns": "leave"})
+    except ConnectionLost:
+        pass  # it may be gone before its answer: what counts is that it goes
+    if not gone.wait(GONE_SECONDS):
+        raise Failure("The daemon does not end: 'podium down' ends it, 'podium up' starts it.")
+    return up(foreground=False, config=config, json=False)
+
+
 def _down_without_socket(json: bool) -> int:
     """Stop by a signal a daemon that does not answer; its lock names its process."""
     pid = orphan_daemon.daemon_pid()

@@ -1,4 +1,5 @@
-"""Phones: ``podium pair`` gives one a key, ``podium devices`` lists them and takes keys back."""
+"""Phones and pages: ``podium pair`` gives one a key, ``podium devices`` lists them, changes what
+they may do, and takes keys back."""
 
 from __future__ import annotations
 
@@ -6,14 +7,17 @@ import os
 import sys
 
 from podium import text
-from podium.errors import ERROR, OK, Failure
+from podium.errors import ERROR, OK, USAGE, Failure
 from podium.rpc.connection import call
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from typing import Any, Literal
 
     from podium import protocol
+
+    Paired = protocol.Pairing | protocol.Invitation
+    Scope = Literal["look", "answer", "work", "all"]
 
 # Black on white out of the fixed part of the palette: a theme cannot change these two.
 INK_ON_PAPER = "\x1b[38;5;16;48;5;231m"
@@ -22,9 +26,22 @@ RESET = "\x1b[0m"
 MOST_COLUMNS = 100
 
 
-def pair(name: str | None, png: str | None, json: bool) -> int:
+def pair(
+    name: str | None,
+    png: str | None,
+    web: bool,
+    scope: Scope | None,
+    yes: bool,
+    json: bool,
+) -> int:
     """``podium pair``."""
     params: protocol.Pair = {} if name is None else {"name": name}
+    if web:
+        if not yes:
+            _may_be_read()
+        params["kind"], params["scope"] = "web", scope or "work"
+    elif scope:
+        raise Failure("--scope goes with --web: a phone's app has all rights.", USAGE)
     saved = None
     if png is None:
         told = call("gateway.pair", params)
@@ -32,12 +49,36 @@ def pair(name: str | None, png: str | None, json: bool) -> int:
         told, saved = _with_picture({**params, "png": True}, png)
     if json:
         text.emit_json(told if png is None else {**told, "png": saved})
-    else:
+    elif "key" not in told:
+        _tell_page(told, saved)
+    elif "code" not in told:
         _tell(told, saved)
     return OK if png is None or saved else ERROR
 
 
-def _with_picture(params: protocol.Pair, file: str) -> tuple[protocol.Pairing, str | None]:
+def _may_be_read() -> None:
+    """Have a person agree where what pairs a browser could be read on the way.
+
+    Raises Failure: the person does not, or cannot be asked.
+    """
+    status: protocol.DaemonStatus = call("daemon.status")
+    warning = status["gateway"].get("warning")
+    if warning:
+        warn(warning)
+        agreed("Pair a browser all the same? [y/N] ", "--yes pairs without asking.")
+
+
+def agreed(question: str, otherwise: str) -> None:
+    """Ask at the terminal. Raises Failure: the answer was no, or there is no terminal."""
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        raise Failure(f"This is asked at a terminal: {otherwise}")
+    sys.stderr.write(question)
+    sys.stderr.flush()
+    if sys.stdin.readline().strip().lower() not in {"y", "yes"}:
+        raise Failure("Nothing was changed.")
+
+
+def _with_picture(params: protocol.Pair, file: str) -> tuple[Paired, str | None]:
     """Pair, and save the picture; return ``None`` for its path if that failed in the end.
 
     The file is made first: a key is shown once and must not be lost because its picture has no
@@ -101,6 +142,36 @@ def _tell(told: protocol.Pairing, saved: str | None) -> None:
     text.say("\n\n".join(said))
     if told.get("warning"):
         warn(str(told["warning"]))
+
+
+def _tell_page(told: protocol.Invitation, saved: str | None) -> None:
+    style = text.Style(sys.stdout)
+    text.say(f"Open this in the browser, within {told['url_minutes']} minutes; it is good once:\n")
+    text.emit(f"{style('bold', text.fold(told['url']))}\n\n")
+    away = is_local(told["url"])
+    said = [
+        _code(str(told["qr"]), style),
+        (
+            f"Or open the page and type, within {told['code_minutes']} minutes: "
+            f"{style('bold', text.fold(told['code']))}"
+        ),
+        *(["'podium web setup' makes an address that a phone reaches."] if away else []),
+        *([_folded(str(told["trust"]))] if told.get("trust") else []),
+        *([f"The picture of the code is {text.fold(saved)}."] if saved else []),
+        (
+            f"The page may {_MAY[told['scope']]}. 'podium devices scope NAME SCOPE' changes that, "
+            "'podium devices revoke NAME' ends it."
+        ),
+    ]
+    text.say("\n\n".join(said))
+
+
+_MAY = {
+    "look": "look at everything, and change nothing (scope look)",
+    "answer": "look, and answer questions (scope answer)",
+    "work": "look, answer questions and have work done (scope work)",
+    "all": "do all that you can at this terminal (scope all)",
+}
 
 
 def warn(warning: str) -> None:
@@ -174,14 +245,15 @@ def devices(json: bool) -> int:
     elif not answer:
         text.say("No paired devices: 'podium pair' gives a phone a key.")
     else:
-        headings = ("PAIRED", "SEEN", "DEVICE")
+        headings = ("PAIRED", "SEEN", "KIND", "SCOPE", "DEVICE")
         text.emit(text.table(headings, map(_row, answer), text.columns()))
     return OK
 
 
 def _row(device: protocol.Device) -> tuple[str, ...]:
     seen = "connected" if device.get("connected") else text.ago(device.get("last_seen"))
-    return text.ago(device.get("paired_at")), seen, str(device.get("name") or "")
+    kind, scope = str(device.get("kind") or "phone"), str(device.get("scope") or "all")
+    return text.ago(device.get("paired_at")), seen, kind, scope, str(device.get("name") or "")
 
 
 def revoke(device: str, json: bool) -> int:
@@ -189,3 +261,10 @@ def revoke(device: str, json: bool) -> int:
     call("gateway.revoke", {"device": device})
     said = f"The key of '{text.fold(device)}' is taken back; its connections are cut."
     return text.report({"revoked": device}, said, json=json)
+
+
+def scope(device: str, scope: Scope, json: bool) -> int:
+    """``podium devices scope``."""
+    call("gateway.scope", {"device": device, "scope": scope})
+    said = f"'{text.fold(device)}' may now {_MAY[scope]}."
+    return text.report({"device": device, "scope": scope}, said, json=json)

@@ -34,6 +34,7 @@ Apply = Callable[[Config, frozenset[str]], Awaitable[None]]
 
 LIVE: Final = (
     "gateway.allowed_hosts",
+    "gateway.origins",
     "limits.",
     "notify.",
     "orchestration.",

@@ -34,6 +34,14 @@ LanguageCode = Annotated[
         description='the code of a language such as "en", or an empty string',
     ),
 ]
+Origin = Annotated[
+    str,
+    Meta(
+        pattern=r"\Ahttps://[a-z0-9.\[\]:-]{1,260}\Z",
+        description="https:// and a host in small letters, with a port where it is not 443, and no"
+        " path",
+    ),
+]
 HostName = Annotated[
     str,
     Meta(
@@ -60,6 +68,7 @@ class GatewaySettings(Section, frozen=True):
     cert_file: Text = ""
     key_file: Text = ""
     allowed_hosts: tuple[HostName, ...] = ()
+    origins: tuple[Origin, ...] = ()
 
 
 class VoiceSettings(Section, frozen=True):

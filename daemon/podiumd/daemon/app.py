@@ -18,7 +18,12 @@ import os
 import pwd
 import signal
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, asynccontextmanager, contextmanager
+from contextlib import (
+    AbstractAsyncContextManager,
+    ExitStack,
+    asynccontextmanager,
+    contextmanager,
+)
 from pathlib import Path
 from typing import Literal
 
@@ -47,6 +52,7 @@ from podiumd.projects.commands import Bounds
 from podiumd.projects.naming import heuristic_name
 from podiumd.projects.naming_agent import infer_name
 from podiumd.rpc.context import DaemonInfo
+from podiumd.rpc.doorway import Doorway
 from podiumd.rpc.listener import listening
 from podiumd.rpc.server import RpcServer, serve_rpc
 from podiumd.runtime.bus import Bus
@@ -78,6 +84,9 @@ from podiumd.wording import restart_command
 
 STOP_SECONDS = 8.0
 """How long turns may take to end before stopping goes on without them (the contract says 10)."""
+
+PAGE_FILES = Path(__file__).parent.parent / "_data" / "web"
+"""The web client's files, as they are shipped."""
 
 TurnsAtStop = Literal["leave", "interrupt"]
 
@@ -232,9 +241,10 @@ class Daemon:
                 orchestration_enabled=self._settings.config.orchestration.enabled,
             )
             await service.restore()
+            doorway = Doorway()
             async with (
                 self._voice(service) as voice,
-                open_gateway(self._surroundings(context, voice), service, context.store) as gateway,
+                self._gateway(context, voice, service, doorway) as gateway,
             ):
                 info = DaemonInfo(
                     version=__version__,
@@ -249,8 +259,9 @@ class Daemon:
                     tools=_tools(context, runs),
                     agents=self._listed(context).list,
                     on_request=self._meters.rpc_requests.add,
+                    now=context.clock.now,
                 )
-                server = await nursery.start(serve_rpc, service, info, listener)
+                server = doorway.open(await nursery.start(serve_rpc, service, info, listener))
                 self._watch_over(context, runs, service, gateway, server, nursery)
                 nursery.start_soon(reload_on_signal, hangups, self._settings, stop.request)
                 log("Daemon ready", pid=os.getpid(), socket=str(self._socket))
@@ -335,13 +346,18 @@ class Daemon:
         async def apply(config: Config, changed: frozenset[str]) -> None:
             context.agent_limiter.resize(config.limits.max_agents)
             self._agents.renew(context.agents, config)
-            gateway.allow(config.gateway.allowed_hosts)
+            gateway.allow(config.gateway.allowed_hosts, config.gateway.origins)
             if "orchestration.enabled" in changed:
                 await service.configure(config.orchestration.enabled)
 
         self._settings.on_change(apply, self._agents.folders, self._agents.check)
 
-    def _surroundings(self, context: Context, voice: Voice) -> Surroundings:
+    def _gateway(
+        self, context: Context, voice: Voice, service: Service, doorway: Doorway
+    ) -> AbstractAsyncContextManager[Control]:
+        return open_gateway(self._surroundings(context, voice, doorway), service, context.store)
+
+    def _surroundings(self, context: Context, voice: Voice, doorway: Doorway) -> Surroundings:
         """Build what the gateway needs of this daemon."""
         handed = self._manager.handed.gateway
 
@@ -377,6 +393,8 @@ class Daemon:
             infer_name=infer,
             voice=voice,
             command_bounds=command_bounds,
+            page_files=PAGE_FILES,
+            serve_page=doorway.serve_page,
             meters=self._meters,
             restart=restart_command(self._manager.kind),
         )

@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 from base64 import b64encode
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Protocol
 
+import trio
 from msgspec import UNSET
 from msgspec.structs import replace
 
 from podiumd.config.settings import GatewaySettings
-from podiumd.gateway.access import qr
+from podiumd.gateway.access import invitations, qr
 from podiumd.gateway.access.devices import Devices
+from podiumd.gateway.access.invitations import Invitations
 from podiumd.gateway.network import reach
 from podiumd.gateway.network.addresses import Address, own_addresses, own_names
 from podiumd.gateway.tls.certificate import Tls
 from podiumd.observe.logs import log
 from podiumd.runtime.errors import Refused
-from podiumd.wire.gateway import Device, GatewayStatus, Pairing
+from podiumd.wire.gateway import Device, GatewayStatus, Invitation, Pairing
+from podiumd.wire.method import Scope
 
 
 class Running(Protocol):
@@ -27,7 +30,11 @@ class Running(Protocol):
     def port(self) -> int: ...
     @property
     def clients(self) -> int: ...
-    def allow(self, hosts: Sequence[str]) -> None: ...
+    def allow(self, hosts: Sequence[str], origins: Sequence[str]) -> None: ...
+
+
+async def _no_page() -> str:
+    return ""
 
 
 class Control:
@@ -53,13 +60,19 @@ class Control:
         self._restart = restart
         self._addresses = addresses
         self._names = names
+        self.invitations = Invitations(trio.current_time)
         self._running: Running | None = None
         self._tls: Tls | None = None
         self._problem: str | None = None
+        self._release: Callable[[], Awaitable[str]] = _no_page
 
-    def opened(self, running: Running, tls: Tls | None) -> None:
-        """Take the listener that listens now. Logs where, and loudly if that is not safe."""
+    def opened(
+        self, running: Running, tls: Tls | None, release: Callable[[], Awaitable[str]] = _no_page
+    ) -> None:
+        """Take the listener that listens now, and how the page's ``release`` is known. Logs where,
+        and loudly if that is not safe."""
         self._running, self._tls, self._problem = running, tls, None
+        self._release = release
         place = self._place(running)
         log("Gateway ready", url=reach.urls(place)[0])
         if tls is not None:
@@ -74,16 +87,21 @@ class Control:
         self._running, self._tls, self._problem = None, None, problem
         log("Gateway failed", "error", problem=problem)
 
+    async def release(self) -> str:
+        """Return the release of the page; empty where none is served."""
+        return await self._release()
+
     @property
     def clients(self) -> int:
         """Return how many phones are connected."""
         return 0 if self._running is None else self._running.clients
 
-    def allow(self, hosts: Sequence[str]) -> None:
-        """Be called by these further names from here on (``gateway.allowed_hosts``)."""
-        self._settings = replace(self._settings, allowed_hosts=tuple(hosts))
+    def allow(self, hosts: Sequence[str], origins: Sequence[str]) -> None:
+        """Be called by these further names, and by pages of these origins, from here on
+        (``gateway.allowed_hosts``, ``gateway.origins``)."""
+        self._settings = replace(self._settings, allowed_hosts=tuple(hosts), origins=tuple(origins))
         if self._running is not None:
-            self._running.allow(hosts)
+            self._running.allow(hosts, origins)
 
     def status(self) -> GatewayStatus:
         """Return the gateway's state; the ``url`` is of a phone's point of view."""
@@ -117,6 +135,32 @@ class Control:
             warning=reach.warning(place),
             png=b64encode(qr.png(key)).decode("ascii") if png else UNSET,
         )
+
+    def invite(self, name: str | None, png: bool, scope: Scope) -> Invitation:
+        """Give leave to pair one page: a link and a code, here and never again. Raises Refused
+        where the gateway does not listen."""
+        place, tls = self._place(self._listening()), self._tls
+        token, code = self.invitations.give(invitations.Invitation(name, scope))
+        url = f"{reach.page_urls(place, self._settings.origins)[0]}/pair#{token}"
+        made_here = tls is not None and tls.made_here
+        return Invitation(
+            url=url,
+            code=code,
+            scope=scope,
+            url_minutes=int(invitations.URL_SECONDS) // 60,
+            code_minutes=int(invitations.CODE_SECONDS) // 60,
+            qr=qr.terminal_text(url),
+            ways=tuple(reach.ways(place)),
+            trust=reach.trust(str(tls.file), tls.fingerprint) if tls and made_here else None,
+            fingerprint=tls.fingerprint if tls else None,
+            warning=reach.warning(place),
+            png=b64encode(qr.png(url)).decode("ascii") if png else UNSET,
+        )
+
+    async def rescope(self, device: str, scope: Scope) -> None:
+        """Change what a page may do. Raises what ``Devices.rescope`` does."""
+        changed = await self._devices.rescope(device, scope)
+        log("Device scope", device=changed.name, scope=scope)
 
     def devices(self) -> list[Device]:
         """Return the paired devices, in the order of their pairing."""

@@ -23,6 +23,9 @@ class GatewayLimits(msgspec.Struct, frozen=True, kw_only=True):
             ``strangers``, so that one address cannot shut out the others.
         strange_phones_per_address: WebSockets, of one address that is not loopback.
         strange_phones_on_loopback: the same for this machine: tunnels and proxies end here.
+        visitors: connections that wait between two files of the page, in all and of one address.
+        visitors_per_address: but not of this machine's own; a browser opens six.
+        visit_seconds: that a visitor may wait until it asks for the next file.
         tls_seconds: for the TLS handshake.
         head_bytes: of one request head.
         head_seconds: for a request head, from its first byte (of the first one: from accepting).
@@ -55,6 +58,9 @@ class GatewayLimits(msgspec.Struct, frozen=True, kw_only=True):
     strangers_per_address: int = 16
     strange_phones_per_address: int = 4
     strange_phones_on_loopback: int = 32
+    visitors: int = 64
+    visitors_per_address: int = 12
+    visit_seconds: float = 5.0
     tls_seconds: float = 10.0
     head_bytes: int = 16 * KIB
     head_seconds: float = 10.0

@@ -8,7 +8,7 @@ import struct
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, NamedTuple
 
 import trio
 
@@ -21,11 +21,17 @@ from podiumd.gateway.http.head import BadHead, Head, NotHttp, check_upgrade, rea
 from podiumd.gateway.limits import GatewayLimits
 from podiumd.gateway.outbox import OutboxStream
 from podiumd.gateway.turnstile import FairReadGate
+from podiumd.gateway.web import door
+from podiumd.gateway.web.door import Visit
 from podiumd.gateway.websocket import NO_TRAFFIC, Traffic, WebSocket, serve_websocket
 from podiumd.observe.logs import log
 
 _GOING_AWAY: Final = 1001
 _BACK_SECONDS: Final = "5"
+
+
+async def no_pages(socket: WebSocket, visit: Visit) -> None:
+    """Serve no page: there is no client to serve."""
 
 
 @dataclass
@@ -43,6 +49,15 @@ class House:
     stopping: bool = False
     traffic: Traffic = NO_TRAFFIC
     turnstile: FairReadGate = field(default_factory=FairReadGate)
+    page: Callable[[WebSocket, Visit], Awaitable[None]] = no_pages
+    origins: frozenset[str] = frozenset()
+
+
+class _Opening(NamedTuple):
+    """A WebSocket that is about to be opened: its key, and the ``visit`` of a page."""
+
+    key: str
+    visit: Visit | None
 
 
 class Link:
@@ -106,9 +121,9 @@ class Link:
         async with trio.open_nursery() as nursery:
             nursery.start_soon(stream.run)
             try:
-                key = await self._serve_requests(stream)
-                if key is not None:
-                    await self._serve_phone(stream, key)
+                opening = await self._serve_requests(stream)
+                if opening is not None:
+                    await self._serve_socket(stream, opening)
             finally:
                 with trio.move_on_after(3 * self._limits.close_seconds, shield=True):
                     await stream.aclose()
@@ -135,19 +150,19 @@ class Link:
             return False
         return True
 
-    async def _serve_requests(self, stream: OutboxStream) -> str | None:
+    async def _serve_requests(self, stream: OutboxStream) -> _Opening | None:
         """Answer one request after the other, until one ends the connection or opens a WebSocket:
-        then its key. (A phone stays for days, and needs no memory for its head.)"""
+        then that. (A phone stays for days, and needs no memory for its head.)"""
         seconds: float | None = None
         while True:
             try:
                 head = await self._next_head(stream, seconds)
                 if head is None:
                     return None
-                self.place.spoke = True
+                self.place.ask()
                 self._judge(head)
                 if head.wants_websocket:
-                    return self._admit_phone(head)
+                    return self._open(head)
             except NotHttp as error:
                 self._house.notices.tell("Connection closed", peer=self.peer, reason=str(error))
                 return None
@@ -156,7 +171,8 @@ class Link:
                 return None
             if not await self._answer(stream, head):
                 return None
-            seconds = self._limits.idle_seconds
+            limits, visits = self._limits, self.place.visiting
+            seconds = limits.visit_seconds if visits else limits.idle_seconds
 
     async def _next_head(self, stream: OutboxStream, idle_seconds: float | None) -> Head | None:
         """Read the next head; ``None`` when none came in time. The first has no time to idle."""
@@ -193,18 +209,23 @@ class Link:
         origin = head.headers.get("origin")
         if origin is None:
             return
-        if not all(is_own_origin(origin, host, self._port, self._secure) for host in head.hosts):
+        if origin.lower() not in self._house.origins and not all(
+            is_own_origin(origin, host, self._port, self._secure) for host in head.hosts
+        ):
             self._house.notices.tell(
                 "Origin refused",
                 peer=self.peer,
                 origin=origin[:200],
-                advice="pages of other sites may not connect; use an app or a server of your own",
+                advice="pages of other sites may not connect; a proxy of yours in front of the "
+                "gateway goes into [gateway] origins",
             )
             raise Problem(403, detail="Pages of other origins may not connect.")
 
-    def _admit_phone(self, head: Head) -> str:
-        """Return the key of a phone that may come in. Raises ``BadHead`` and ``Problem``."""
+    def _open(self, head: Head) -> _Opening:
+        """Return what is opened for a phone or a page that may come in. Raises ``BadHead`` and
+        ``Problem``."""
         key = check_upgrade(head)
+        visit = door.check(head) if head.path == door.PATH else None
         delay = self._house.throttle.delay(self.peer)
         if delay > 0:
             wait = (("Retry-After", str(int(delay) + 1)),)
@@ -212,16 +233,24 @@ class Link:
         if self._house.stopping:
             raise Problem(503, detail="The gateway is stopping.")
         self.place.take_phone()
-        return key
+        return _Opening(key, visit)
 
-    async def _serve_phone(self, stream: OutboxStream, key: str) -> None:
+    async def _serve_socket(self, stream: OutboxStream, opening: _Opening) -> None:
         def opened(phone: WebSocket) -> None:
             self.phone = phone
 
+        handler, protocol = self._house.phone, None
+        if (visit := opening.visit) is not None:
+            protocol = door.PROTOCOL
+
+            async def handler(socket: WebSocket) -> None:
+                await self._house.page(socket, visit)
+
         await serve_websocket(
             stream,
-            key,
-            self._house.phone,
+            opening.key,
+            handler,
+            protocol=protocol,
             limits=self._limits,
             large=self._house.large,
             peer=self.peer,
@@ -233,8 +262,8 @@ class Link:
 
     async def _answer(self, stream: OutboxStream, head: Head) -> bool:
         body = Body(stream, head, self._limits)
-        trust, stopping = self.place.trust, self._stopping
-        request = Request(head, body, self.peer, trust, stopping)
+        place, stopping = self.place, self._stopping
+        request = Request(head, body, self.peer, place.trust, stopping, place.visit)
         return await exchange(stream, request, body, head, self._handle, self._goes_on)
 
     async def _handle(self, request: Request) -> Answer:
@@ -248,9 +277,9 @@ class Link:
         """Return whether another request may come.
 
         A stranger's connection is one of the few that there may be, and is not kept for what it
-        might ask.
+        might ask; but that of a page which is loading has a place of its own for a moment.
         """
-        return self.place.trusted and not self._house.stopping
+        return (self.place.trusted or self.place.visiting) and not self._house.stopping
 
 
 def _reset(stream: trio.SocketStream) -> None:

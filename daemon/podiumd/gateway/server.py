@@ -18,8 +18,9 @@ from podiumd.gateway.access.auth_throttle import AuthThrottle
 from podiumd.gateway.access.hosts import HostRules, canonical
 from podiumd.gateway.http.exchange import ClientGone, Handler
 from podiumd.gateway.limits import GatewayLimits
-from podiumd.gateway.link import House, Link
+from podiumd.gateway.link import House, Link, no_pages
 from podiumd.gateway.listener import open_sockets
+from podiumd.gateway.web.door import Visit
 from podiumd.gateway.websocket import NO_TRAFFIC, Traffic, WebSocket
 from podiumd.host.accept import accept
 from podiumd.observe.logs import log
@@ -35,7 +36,8 @@ class GatewayOptions:
     """Options of a listener: where and how to listen.
 
     ``sockets``, bound and listening, stand in for ``host`` and ``port`` and stay the caller's.
-    ``names`` are this machine's own; ``allowed_hosts`` are more names, addresses and ``*.domain``.
+    ``names`` are this machine's own; ``allowed_hosts`` are more names, addresses and ``*.domain``;
+    ``origins`` are those of pages that come through a proxy.
     ``tls`` is a server's context, ``None`` for plain TCP. ``traffic`` is called with each message
     of a phone.
     """
@@ -45,6 +47,7 @@ class GatewayOptions:
     sockets: Sequence[socket.socket] = ()
     names: tuple[str, ...] = ()
     allowed_hosts: tuple[str, ...] = ()
+    origins: tuple[str, ...] = ()
     tls: ssl.SSLContext | None = None
     limits: GatewayLimits = field(default_factory=GatewayLimits)
     traffic: Traffic = NO_TRAFFIC
@@ -73,9 +76,11 @@ class Gateway:
         """Return how many phones are connected."""
         return sum(link.phone is not None for link in self._links)
 
-    def allow(self, hosts: Iterable[str]) -> None:
-        """Answer to these further names from here on; connections that are there stay."""
+    def allow(self, hosts: Iterable[str], origins: Iterable[str]) -> None:
+        """Answer to these further names and pages from here on; connections that are there
+        stay."""
         self._house.hosts = _host_rules(self._options, hosts)
+        self._house.origins = frozenset(origins)
 
     def stop(self) -> None:
         """Accept no more; close WebSockets with 1001; let requests in hand finish within the
@@ -154,10 +159,11 @@ async def serve_gateway(
     http: Handler,
     throttle: AuthThrottle,
     *,
+    page: Callable[[WebSocket, Visit], Awaitable[None]] = no_pages,
     task_status: trio.TaskStatus[Gateway] = trio.TASK_STATUS_IGNORED,
 ) -> None:
-    """Serve phones and HTTP on one port: ``phone`` serves one phone until it has gone, ``http``
-    answers everything that is no WebSocket.
+    """Serve phones, pages and HTTP on one port: ``phone`` and ``page`` serve one until it has gone,
+    ``http`` answers everything that is no WebSocket.
 
     Ready when started, with the ``Gateway`` as its value; returns after its ``stop``, or is
     cancelled, which ends connections at once. Raises ``podiumd.gateway.listener.CannotListen``.
@@ -171,6 +177,8 @@ async def serve_gateway(
         limits=options.limits,
         traffic=options.traffic,
         large=trio.Semaphore(options.limits.large_messages),
+        page=page,
+        origins=frozenset(options.origins),
     )
     own = [] if options.sockets else await open_sockets(options.host, options.port)
     listeners = [*options.sockets, *own]

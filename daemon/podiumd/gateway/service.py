@@ -15,6 +15,7 @@ import socket
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -40,6 +41,10 @@ from podiumd.gateway.routes.upload import UploadRoute
 from podiumd.gateway.routes.voice import Recordings, TranscriptionRoute
 from podiumd.gateway.server import GatewayOptions, serve_gateway
 from podiumd.gateway.tls.certificate import CertificateError, Tls, make_tls
+from podiumd.gateway.web.door import PageDoor, Serve
+from podiumd.gateway.web.page_access import PageAccess
+from podiumd.gateway.web.pairing import Pairing
+from podiumd.gateway.web.service import Web
 from podiumd.gateway.websocket import Traffic
 from podiumd.observe.metrics import Meters
 from podiumd.projects.commands import Bounds, CommandBook, CommandEvent, open_command_book
@@ -65,7 +70,8 @@ class Surroundings(msgspec.Struct, frozen=True, kw_only=True):
     name from its first words, ``now`` the time as RFC 3339. ``user`` and ``config_file`` are for
     words to people. ``command_bounds`` returns how much of commands is kept at this moment,
     ``meters`` counts. ``voice`` makes text of people's speech. ``restart`` is the command that
-    starts this daemon anew.
+    starts this daemon anew. ``page_files`` has the files of the web client, ``serve_page`` serves
+    one whose device is known.
     """
 
     settings: GatewaySettings
@@ -78,6 +84,8 @@ class Surroundings(msgspec.Struct, frozen=True, kw_only=True):
     environment: Callable[[str], dict[str, str]]
     infer_name: Callable[[str], Awaitable[str]]
     voice: Voice
+    page_files: Path
+    serve_page: Serve
     command_bounds: Callable[[], Bounds] = Bounds
     meters: Meters = msgspec.field(default_factory=Meters)
     restart: str = restart_command(None)
@@ -141,20 +149,25 @@ async def _running(
         )
         nursery = await stack.enter_async_context(trio.open_nursery())
         listeners.append(hub.command_event)
+        access = PageAccess(devices, throttle)
+        web = Web(around.page_files, Pairing(access, throttle, control.invitations))
         routes = Routes(
             DeviceAccess(devices, throttle),
             _routes(around.voice, service, store, workshop, around.meters),
+            web.answer,
         )
+        serve = partial(serve_gateway, page=PageDoor(access, around.serve_page).serve)
         try:
             tls = await trio.to_thread.run_sync(_tls, around)
             gateway = await nursery.start(
-                serve_gateway, _options(around, tls), hub.serve, routes.handle, throttle
+                serve, _options(around, tls), hub.serve, routes.handle, throttle
             )
         except (CertificateError, CannotListen, PlaceError, OSError) as error:
             control.failed(str(error))
             yield
         else:
-            control.opened(gateway, tls)
+            access.port = gateway.port
+            control.opened(gateway, tls, web.release)
             yield
             gateway.stop()
             await gateway.wait_closed()
@@ -203,6 +216,7 @@ def _options(around: Surroundings, tls: Tls | None) -> GatewayOptions:
         sockets=around.sockets,
         names=own_names(),
         allowed_hosts=settings.allowed_hosts,
+        origins=settings.origins,
         tls=None if tls is None else tls.context,
         traffic=Traffic(around.meters.received.add, around.meters.sent.add),
     )

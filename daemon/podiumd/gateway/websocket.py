@@ -28,7 +28,7 @@ __all__ = ["Closed", "WebSocket", "serve_websocket", "text_frame"]
 # foreign bytes could read them differently.
 _HEAD = (
     b"GET / HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
-    b"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: %b\r\n\r\n"
+    b"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: %b\r\n%b\r\n"
 )
 _NORMAL = 1000
 _GOING_AWAY = 1001
@@ -331,15 +331,19 @@ async def serve_websocket(
     on_authenticated: Callable[[], None] = lambda: None,
     traffic: Traffic = NO_TRAFFIC,
     gate: Gate = OPEN,
+    protocol: str | None = None,
 ) -> None:
     """Serve one phone until it has gone or the handler is done, then close.
 
-    ``key`` is the Sec-WebSocket-Key of a head that passed ``check_upgrade``; ``large`` has a place
+    ``key`` is the Sec-WebSocket-Key of a head that passed ``check_upgrade``, ``protocol`` the
+    subprotocol that it is answered; ``large`` has a place
     for each message over ``message_bytes`` that may be in memory; every read and every message
     passes ``gate``. All that the handler raises comes out in a group, after the phone was sent
     1011.
     """
-    wire = _Wire(stream, _HEAD % key.encode("ascii"), limits, large, gate)
+    offered = "" if protocol is None else f"Sec-WebSocket-Protocol: {protocol}\r\n"
+    head = _HEAD % (key.encode("ascii"), offered.encode("ascii"))
+    wire = _Wire(stream, head, limits, large, gate)
     begun = trio.Event()
     try:
         async with trio.open_nursery() as nursery:
@@ -353,7 +357,7 @@ async def serve_websocket(
             )
             begun.set()
             with suppress(ConnectionClosed):  # before the handshake was answered
-                connection = await request.accept()
+                connection = await request.accept(subprotocol=protocol)
                 socket = WebSocket(
                     connection, stream, wire, gate, limits, peer, on_authenticated, traffic
                 )

@@ -39,7 +39,7 @@ from podiumd.runtime.errors import Overloaded, PodiumError
 from podiumd.store.errors import StoreFull
 from podiumd.wire import method as wire
 from podiumd.wire.event import Event
-from podiumd.wire.method import Pace
+from podiumd.wire.method import Pace, Scope
 from podiumd.wire.refusals import RefusalData
 from podiumd.wording import quoted
 
@@ -66,6 +66,7 @@ class Method(NamedTuple, Generic[Context]):
     doc: str
     pace: Pace = "ordered"
     reads: bool = False
+    needs: Scope = "all"
 
 
 def bind(
@@ -73,7 +74,13 @@ def bind(
 ) -> Method[Context]:
     """Return a declared method with its handler."""
     return Method(
-        declared.name, declared.params, handler, declared.purpose, declared.pace, declared.reads
+        declared.name,
+        declared.params,
+        handler,
+        declared.purpose,
+        declared.pace,
+        declared.reads,
+        declared.needs,
     )
 
 

@@ -1,45 +1,65 @@
-"""A client's connection: requests in, answers and feeds out, and an end that loses neither."""
+"""A client's connection: requests in, answers and feeds out, and an end that loses neither.
+
+How its bytes come and go is the business of ``socket_connection`` and ``page_connection``.
+"""
 
 from __future__ import annotations
 
-import select
-import socket
-from collections.abc import AsyncGenerator, Callable
+from abc import ABC, abstractmethod
+from collections.abc import AsyncGenerator
 from contextlib import AbstractAsyncContextManager
-from typing import Final, TypeVar
+from typing import Final, Protocol, TypeVar
 
 import trio
 
 from podiumd.observe.logs import log
-from podiumd.rpc.adapter import (
-    INVALID_REQUEST,
-    Adapter,
-    Batch,
-    Call,
-    error_line,
-    notification,
-)
+from podiumd.rpc.adapter import Adapter, Batch, Call, error_line, notification
 from podiumd.rpc.context import DaemonInfo, RequestContext
 from podiumd.rpc.limits import RpcLimits
-from podiumd.rpc.lines import LineSplitter, LineTooLong
-from podiumd.rpc.outbox import Outbox, Sender
 from podiumd.runtime.api import Immediate, Subscription
 from podiumd.runtime.bus import Burst
 from podiumd.runtime.errors import Overloaded, PodiumError
 from podiumd.runtime.service import Service
 from podiumd.wire.events import FEED_CLOSED, STOPPING, FeedClosed, Stopping
 from podiumd.wire.fields import Result
+from podiumd.wire.method import Scope
 
 S = TypeVar("S", bound=Subscription)
 
-_CHUNK_BYTES: Final = 64 * 1024
-_TURN_BYTES: Final = 16 * 1024  # before other tasks get theirs: some 150 requests, 1 ms
 _ANSWERS_TOGETHER: Final = 16  # the client reads them while we work on the next
-_DISCARD_SECONDS: Final = 2.0
 
 
-class Connection:
-    """Serves one connected, non-blocking socket until its client or the daemon ends it.
+class Outgoing(Protocol):
+    """Whole lines on their way to the client. See ``podiumd.rpc.outbox.Outbox``."""
+
+    @property
+    def broken(self) -> bool: ...
+    @property
+    def full(self) -> bool: ...
+    def put(self, data: bytes) -> None: ...
+    def add(self, data: bytes) -> None: ...
+    def offer(self, data: bytes) -> bool: ...
+    def flush(self) -> None: ...
+    def wake(self) -> None: ...
+    async def room(self) -> None: ...
+    async def flushed(self) -> None: ...
+    async def run(self) -> None: ...
+
+
+class Server(Protocol):
+    """The server of a connection. ``followers`` returns how many of its connections have feeds."""
+
+    @property
+    def service(self) -> Service: ...
+    @property
+    def info(self) -> DaemonInfo: ...
+    @property
+    def limits(self) -> RpcLimits: ...
+    def followers(self) -> int: ...
+
+
+class Connection(ABC):
+    """Serves one client until it or the daemon ends the connection.
 
     Quick requests are handled in order as they come; those that wait for an agent or a person
     run beside them, so their answers may come later than those of later requests. A client that
@@ -49,38 +69,43 @@ class Connection:
 
     def __init__(
         self,
-        sock: socket.socket,
+        server: Server,
         adapter: Adapter[RequestContext],
-        service: Service,
-        info: DaemonInfo,
-        limits: RpcLimits,
-        followers: Callable[[], int],
-        sender: Sender,
+        outbox: Outgoing,
+        caller: str,
+        scope: Scope,
     ) -> None:
-        """Take a connected socket.
-
-        ``followers`` returns how many connections of the server have feeds; ``sender`` sends for
-        all of them.
-        """
-        self._socket = sock
+        """Serve the methods of ``adapter``, which are those that ``scope`` opens; ``caller`` is who
+        asks, for what is stored of it."""
+        self.caller = caller
+        self.scope = scope
         self._adapter = adapter
-        self._service = service
-        self._info = info
-        self._limits = limits
-        self._followers = followers
-        self._splitter = LineSplitter(limits.line_bytes)
-        self._outbox = Outbox(sock, limits.outbox_bytes, sender)
+        self._service = server.service
+        self._info = server.info
+        self._limits = server.limits
+        self._followers = server.followers
+        self._outbox = outbox
         self._feeds: dict[trio.CancelScope, tuple[str, str]] = {}
         self._waiting = 0
         self._entries = 0
-        self._look = select.poll()
-        self._look.register(sock, 0)  # what is asked for then: whether it hung up
         self._closing = False
         self._draining = False
         self._feeds_over = False
         self._serving = trio.CancelScope()
         self._handling = False
         self.heard_at = trio.current_time()
+
+    @abstractmethod
+    async def _read(self) -> None:
+        """Handle what the client sends until ``_closing``, or its end."""
+
+    @abstractmethod
+    def _hear_no_more(self) -> None:
+        """Wake ``_read``: it is ``_closing``."""
+
+    @abstractmethod
+    def _is_gone(self) -> bool:
+        """Return whether the client will read no further answer; asked before each of them."""
 
     async def run(self) -> None:
         """Serve; returns when the client has everything it will get. The caller closes."""
@@ -95,11 +120,6 @@ class Connection:
         if self._is_gone():
             self._serving.cancel()
         return self._serving.cancel_called
-
-    def _is_gone(self) -> bool:
-        """Return whether the client will read no further answer."""
-        found = self._look.poll(0)  # empty nearly always: this is asked before each answer
-        return bool(found) and any(events & select.POLLHUP for _, events in found)
 
     @property
     def follows(self) -> bool:
@@ -149,10 +169,7 @@ class Connection:
             return
         self._closing = True
         self._outbox.put(notification(method, params))
-        try:
-            self._socket.shutdown(socket.SHUT_RD)  # wakes the reader
-        except OSError:
-            pass  # the client was faster
+        self._hear_no_more()
 
     async def _write(self) -> None:
         await self._outbox.run()
@@ -162,32 +179,6 @@ class Connection:
         self._feeds_over = True
         for scope in self._feeds:
             scope.cancel()
-
-    async def _read(self) -> None:
-        taken = 0
-        while not self._closing and not self._outbox.broken:
-            if taken >= _TURN_BYTES:
-                taken = 0
-                await trio.lowlevel.checkpoint()
-            try:  # without waiting first: a busy client has sent more by now, and waiting is dear
-                chunk = self._socket.recv(_CHUNK_BYTES)
-            except (BlockingIOError, InterruptedError):
-                taken = 0
-                await trio.lowlevel.wait_readable(self._socket)
-                continue
-            except OSError:
-                return
-            taken += len(chunk)
-            self.heard_at = trio.current_time()
-            try:
-                lines = self._splitter.feed(chunk) if chunk else [self._splitter.finish()]
-            except LineTooLong:
-                await self._refuse_long_line()
-                return
-            if not chunk:
-                await self._handle([line for line in lines if line])
-                return
-            await self._handle(lines)
 
     async def _handle(self, lines: list[bytes]) -> None:
         """Handle lines in order; the answers of one chunk leave together where none waits."""
@@ -243,27 +234,6 @@ class Connection:
             self._waiting -= 1
             self._entries -= work.size
             self.heard_at = trio.current_time()
-
-    async def _refuse_long_line(self) -> None:
-        """Answer, then read the rest away: a client that is still sending sees the answer."""
-        longest = self._limits.line_bytes
-        self._outbox.put(
-            error_line(INVALID_REQUEST, f"Invalid request: a line is longer than {longest} bytes.")
-        )
-        self._closing = True
-        with trio.move_on_after(_DISCARD_SECONDS):
-            await self._outbox.flushed()
-            self._socket.shutdown(socket.SHUT_WR)
-            while self._discard():
-                await trio.lowlevel.wait_readable(self._socket)
-
-    def _discard(self) -> bool:
-        try:
-            return bool(self._socket.recv(_CHUNK_BYTES))
-        except (BlockingIOError, InterruptedError):
-            return True
-        except OSError:
-            return False
 
     async def open_feed(
         self,

@@ -21,6 +21,7 @@ from podiumd.wire.daemon import (
     Reloaded,
     RetentionInForce,
 )
+from podiumd.wire.method import Scope
 
 S = TypeVar("S", bound=Subscription)
 
@@ -45,7 +46,7 @@ class DaemonInfo:
     ``voice`` makes text of speech. ``agents`` looks at the agents. ``tools`` answers agents
     (``podiumd.runtime.tool_access.ToolAccess.message``). ``on_request`` is called at every line
     that a client sends. ``service`` is the service manager that runs the daemon: ``systemd``,
-    ``launchd`` or none.
+    ``launchd`` or none. ``now`` returns the present as RFC 3339.
     """
 
     version: str
@@ -60,10 +61,15 @@ class DaemonInfo:
     voice: Voice | None = None
     on_request: Callable[[], None] = lambda: None
     service: str | None = None
+    now: Callable[[], str] = lambda: ""
 
 
 class FeedHost(Protocol):
-    """The connection, as far as a handler sees it."""
+    """The connection, as far as a handler sees it. ``caller`` is who asks, for what is stored of
+    it: the name of a device, or ``local`` at the socket."""
+
+    caller: str
+    scope: Scope
 
     async def open_feed(
         self,
@@ -90,6 +96,16 @@ class RequestContext:
         self.info = info
         self._host = host
         self._answered: trio.Event | None = None
+
+    @property
+    def caller(self) -> str:
+        """Return who asks."""
+        return self._host.caller
+
+    @property
+    def scope(self) -> Scope:
+        """Return what its device may do."""
+        return self._host.scope
 
     async def open_feed(self, source: AbstractAsyncContextManager[S], method: str) -> S:
         """Begin to notify the client of ``source`` once the line in hand is answered."""

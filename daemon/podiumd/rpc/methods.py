@@ -26,7 +26,6 @@ from podiumd.wording import quoted
 
 _EVENTS_A_PAGE: Final = 5000
 _MESSAGES: Final = sessions.NEW_MESSAGES.name
-_LOCAL_USER: Final = "local"  # who answered a question: the socket serves one person only
 
 Ctx = RequestContext
 
@@ -84,6 +83,27 @@ async def _events_subscribe(context: Ctx, params: events.Subscribe) -> events.Su
 
 async def _gateway_devices(context: Ctx, params: Nothing) -> list[gateway.Device]:
     return context.info.gateway.devices()
+
+
+async def _hello(context: Ctx, params: gateway.Hello) -> gateway.Greeting:
+    return gateway.Greeting(
+        device=context.caller,
+        scope=context.scope,
+        version=context.info.version,
+        release=await context.info.gateway.release(),
+        now=context.info.now(),
+    )
+
+
+async def _gateway_pair(context: Ctx, params: gateway.Pair) -> gateway.Pairing | gateway.Invitation:
+    if params.kind == "web":
+        return context.info.gateway.invite(params.name, params.png, params.scope)
+    return await context.info.gateway.pair(params.name, params.png)
+
+
+async def _gateway_scope(context: Ctx, params: gateway.Rescope) -> Done:
+    await context.info.gateway.rescope(params.device, params.scope)
+    return Done()
 
 
 async def _gateway_revoke(context: Ctx, params: gateway.Revoke) -> Done:
@@ -193,6 +213,7 @@ async def _discover(context: Ctx, params: Nothing) -> JsonObject:
 
 METHODS: Final[tuple[Method[RequestContext], ...]] = (
     bind(agents.LIST, lambda c, _: c.info.agents()),
+    bind(gateway.HELLO, _hello),
     bind(daemon.CONFIGURATION, _configuration),
     bind(daemon.CONFIGURE, lambda c, p: c.service.configure(p.orchestration_enabled)),
     bind(daemon.PING, _ping),
@@ -201,12 +222,13 @@ METHODS: Final[tuple[Method[RequestContext], ...]] = (
     bind(daemon.STATUS, _status),
     bind(events.SUBSCRIBE, _events_subscribe),
     bind(gateway.DEVICES, _gateway_devices),
-    bind(gateway.PAIR, lambda c, p: c.info.gateway.pair(p.name, p.png)),
+    bind(gateway.PAIR, _gateway_pair),
     bind(gateway.REVOKE, _gateway_revoke),
+    bind(gateway.SCOPE, _gateway_scope),
     bind(daemon.TOOL_MESSAGE, _tool_message),
     bind(
         questions.ANSWER,
-        lambda c, p: c.service.answer(p.question_id, p.answer, p.note, _LOCAL_USER),
+        lambda c, p: c.service.answer(p.question_id, p.answer, p.note, c.caller),
     ),
     bind(questions.LIST, lambda c, _: c.service.questions()),
     bind(

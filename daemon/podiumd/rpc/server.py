@@ -6,7 +6,7 @@ import os
 import socket
 from collections.abc import Callable
 from functools import partial
-from typing import Final, Literal
+from typing import Final, Literal, get_args
 
 import trio
 
@@ -19,9 +19,13 @@ from podiumd.rpc.limits import RpcLimits
 from podiumd.rpc.listener import peer_uid
 from podiumd.rpc.methods import METHODS
 from podiumd.rpc.outbox import Sender
+from podiumd.rpc.page_connection import Messages, PageConnection
+from podiumd.rpc.scopes import opened
+from podiumd.rpc.socket_connection import SocketConnection
 from podiumd.runtime.errors import Overloaded, Refused
 from podiumd.runtime.service import Service
 from podiumd.wire.events import Stopping
+from podiumd.wire.method import Scope
 
 _PAUSE_SECONDS: Final = 0.1
 """After accepting failed for want of descriptors or memory."""
@@ -38,14 +42,13 @@ class RpcServer:
         limits: RpcLimits,
         own_uid: int,
     ) -> None:
-        self._service = service
-        self._info = info
+        self.service = service
+        self.info = info
+        self.limits = limits
         self._listener = listener
-        self._limits = limits
         self._own_uid = own_uid
-        self._adapter: Adapter[RequestContext] = Adapter(
-            METHODS, limits.batch_entries, limits.batch_bytes
-        )
+        self._adapter = _adapter("all", limits)
+        self._pages = {scope: _adapter(scope, limits) for scope in get_args(Scope)}
         self._sender = Sender()
         self._connections: set[Connection] = set()
         self._accepting = trio.CancelScope()
@@ -87,23 +90,32 @@ class RpcServer:
             self._listener.close()  # a client that comes now is not kept waiting for an answer
             for connection in tuple(self._connections):
                 connection.drain(Stopping(turns=self._turns))
-            nursery.cancel_scope.deadline = trio.current_time() + self._limits.drain_seconds
+            nursery.cancel_scope.deadline = trio.current_time() + self.limits.drain_seconds
 
     def _take(self, nursery: trio.Nursery, sock: socket.socket) -> None:
         if self._admit(sock):
-            connection = Connection(
-                sock,
-                self._adapter,
-                self._service,
-                self._info,
-                self._limits,
-                self._followers,
-                self._sender,
-            )
+            connection = SocketConnection(sock, self, self._adapter, self._sender)
             self._connections.add(connection)
             nursery.start_soon(self._supervise, connection, sock)
 
-    def _followers(self) -> int:
+    async def serve_page(self, messages: Messages, first: str, caller: str, scope: Scope) -> None:
+        """Serve a page whose device is known, ``first`` its message that was read already.
+
+        Return once the connection is to be closed.
+        """
+        if not self._has_room():
+            refusal = Overloaded("The daemon has too many connections; try again.")
+            messages.send(error_line(refusal.code, refusal.message, refusal.told)[:-1])
+            return
+        page = PageConnection(messages, first, self, self._pages[scope], caller, scope)
+        self._connections.add(page)
+        try:
+            await page.run()
+        finally:
+            self._connections.discard(page)
+
+    def followers(self) -> int:
+        """Return how many connections have feeds."""
         return sum(connection.follows for connection in self._connections)
 
     def _admit(self, sock: socket.socket) -> bool:
@@ -134,7 +146,7 @@ class RpcServer:
         room from those who are there, and the one that has been idle for longest makes room: the
         socket has no keys that would show which client matters.
         """
-        most = self._limits.connections
+        most = self.limits.connections
         if len(self._connections) < most:
             return True
         there = [each for each in self._connections if not each.end_if_gone()]
@@ -154,6 +166,10 @@ class RpcServer:
         finally:
             self._connections.discard(connection)
             sock.close()
+
+
+def _adapter(scope: Scope, limits: RpcLimits) -> Adapter[RequestContext]:
+    return Adapter(opened(METHODS, scope), limits.batch_entries, limits.batch_bytes)
 
 
 async def serve_rpc(

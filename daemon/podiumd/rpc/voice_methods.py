@@ -41,7 +41,6 @@ from podiumd.wire import voice as wire
 from podiumd.wire.fields import Done, Nothing
 from podiumd.wire.refusals import RefusalData
 
-OWNER: Final = "local"
 MOST_PROGRESS: Final = 64
 
 _OFF: Final = wire.SpeechStatus(state="off", model=None, engine=None, problem=None)
@@ -110,7 +109,7 @@ async def _transcribe(context: Ctx, params: wire.Transcribe) -> wire.Transcribed
                 sample_rate=params.sample_rate,
                 language=language,
                 hotwords=await _terms(context, params.session_id),
-                owner=OWNER,
+                owner=context.caller,
             )
         except OSError as error:
             words = f"{params.path} cannot be read: {error.strerror or error}."
@@ -194,7 +193,7 @@ async def _start(context: Ctx, params: wire.OpenMicrophone) -> wire.Microphone:
     voice.speaker.stop()  # a person speaks now
     request = UtteranceRequest(
         id=params.utterance_id or str(uuid.uuid4()),
-        owner=OWNER,
+        owner=context.caller,
         format=params.format,
         sample_rate=params.sample_rate,
         language=_language(params.language),
@@ -213,7 +212,7 @@ async def _start(context: Ctx, params: wire.OpenMicrophone) -> wire.Microphone:
 
 
 def _utterance(context: Ctx, utterance_id: str) -> Utterance:
-    found = _speech(context).find(OWNER, utterance_id)
+    found = _speech(context).find(context.caller, utterance_id)
     if found is None:
         words = f"There is no utterance '{utterance_id}': begin one with voice.start."
         raise NotFound("utterance", utterance_id, words)

@@ -11,7 +11,8 @@ import msgspec
 from podiumd.core.voice.grammar import Asked
 from podiumd.runtime.bus import Burst
 from podiumd.wire.event import Event
-from podiumd.wire.gateway import Device, GatewayStatus, Pairing
+from podiumd.wire.gateway import Device, GatewayStatus, Invitation, Pairing
+from podiumd.wire.method import Scope
 
 Told = tuple[list[Event], int, int]
 """A page of events with outputs in between, the next cursor, the number of the last output."""
@@ -111,6 +112,18 @@ class GatewayControl(Protocol):
 
     async def pair(self, name: str | None, png: bool) -> Pairing:
         """Pair a new device; its key is returned only here, with ``png`` also as a picture."""
+        ...
+
+    def invite(self, name: str | None, png: bool, scope: Scope) -> Invitation:
+        """Give leave to pair one page. Raises ``Refused``."""
+        ...
+
+    async def release(self) -> str:
+        """Return the release of the page; empty where none is served."""
+        ...
+
+    async def rescope(self, device: str, scope: Scope) -> None:
+        """Change what a page may do. Raises ``NotFound`` and ``Refused``."""
         ...
 
     def devices(self) -> list[Device]: ...

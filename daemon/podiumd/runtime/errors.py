@@ -156,6 +156,19 @@ class Overloaded(PodiumError):
         super().__init__(message, RefusalData(retry_after_ms=retry_after_ms))
 
 
+class NotPermitted(PodiumError):
+    """The device has no right to it. ``data``: ``scope``, which it would need."""
+
+    code = -32009
+
+    def __init__(self, method: str, scope: str, needed: str) -> None:
+        super().__init__(
+            f"{method} needs a device of scope '{needed}'; this one has '{scope}'. "
+            f"At the machine: 'podium devices scope NAME {needed}'.",
+            RefusalData(scope=needed),
+        )
+
+
 @contextmanager
 def full_disk_refused() -> Iterator[None]:
     """Turn a full disk into a refusal of work that has not begun; it can be requested again.

@@ -38,5 +38,6 @@ LIST = Method[Nothing, list[Agent]](
     "agents.list",
     "The agents that are configured. Each is asked for its version and login, 5 s in all.",
     pace="waiting",
+    needs="work",
     reads=True,
 )

@@ -226,17 +226,21 @@ CONFIGURATION = Method[Nothing, Configuration](
     "daemon.configuration", "The settings in force.", reads=True
 )
 CONFIGURE = Method[Configure, Configured]("daemon.configure", "Switch recipes on or off.")
-PING = Method[Nothing, Pong]("daemon.ping", "Prove that the daemon answers.", pace="instant")
+PING = Method[Nothing, Pong](
+    "daemon.ping", "Prove that the daemon answers.", pace="instant", needs="look"
+)
 RELOAD = Method[Nothing, Reloaded]("daemon.reload", "Read the configuration anew.")
 SHUTDOWN = Method[Shutdown, Done]("daemon.shutdown", "Stop the daemon.", pace="instant")
-STATUS = Method[Nothing, DaemonStatus]("daemon.status", "What the daemon is and does.", reads=True)
+STATUS = Method[Nothing, DaemonStatus](
+    "daemon.status", "What the daemon is and does.", reads=True, needs="look"
+)
 TOOL_MESSAGE = Method[ToolMessage, ToolReply](
     "mcp.message", "A message to the tools of a turn.", pace="waiting"
 )
 DISCOVER = Method[Nothing, JsonObject](
-    "rpc.discover", "This protocol as an OpenRPC document.", reads=True
+    "rpc.discover", "This protocol as an OpenRPC document.", reads=True, needs="look"
 )
 PRUNE = Method[Prune, Pruned]("storage.prune", "Remove what retention says may go.", pace="waiting")
 USAGE = Method[Nothing, StorageUsage](
-    "storage.usage", "What STATE takes, by part.", pace="waiting", reads=True
+    "storage.usage", "What STATE takes, by part.", pace="waiting", reads=True, needs="look"
 )

@@ -74,7 +74,7 @@ class FeedClosed(Result, frozen=True, kw_only=True):
     reason: str
 
 
-SUBSCRIBE = Method[Subscribe, Subscribed]("events.subscribe", "Follow every event.")
+SUBSCRIBE = Method[Subscribe, Subscribed]("events.subscribe", "Follow every event.", needs="look")
 EVENT = Notification[Event]("event", "An event of a subscription.")
 RUN_EVENT = Notification[Event]("run.event", "An event of a run that is followed.")
 STOPPING = Notification[Stopping]("daemon.stopping", "The daemon takes no more requests.")

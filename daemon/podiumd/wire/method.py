@@ -9,8 +9,9 @@ import msgspec
 P = TypeVar("P", bound=msgspec.Struct)
 R = TypeVar("R")
 
-Needs = Literal["all"]
-"""The right that a caller must hold. The socket serves one person, who holds all of them."""
+Scope = Literal["look", "answer", "work", "all"]
+"""The right that a caller must hold, each with those before it: to look, to answer questions, to
+have work done, to change who may do what. The socket serves one person, who holds all of them."""
 
 Pace = Literal["instant", "ordered", "waiting"]
 """``instant`` never suspends; ``ordered`` may, and the connection's next request waits for it;
@@ -36,11 +37,12 @@ class Method(_Typed, Generic[P, R]):
         purpose: str,
         *,
         pace: Pace = "ordered",
-        needs: Needs = "all",
+        needs: Scope = "all",
         reads: bool = False,
     ) -> None:
-        """Declare a method. ``reads``: it changes nothing, so it need not begin where no client
-        waits for its answer."""
+        """Declare a method. ``needs``: "all" where nothing says less, so that none is open by
+        oversight. ``reads``: it changes nothing, so it need not begin where no client waits for its
+        answer."""
         self.name = name
         self.purpose = purpose
         self.pace = pace

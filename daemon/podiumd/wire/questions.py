@@ -50,5 +50,7 @@ class Question(Result, frozen=True, kw_only=True):
     paused: bool
 
 
-ANSWER = Method[Answer, Question]("questions.answer", "Answer an open question.")
-LIST = Method[Nothing, list[Question]]("questions.list", "The open questions.", reads=True)
+ANSWER = Method[Answer, Question]("questions.answer", "Answer an open question.", needs="answer")
+LIST = Method[Nothing, list[Question]](
+    "questions.list", "The open questions.", reads=True, needs="look"
+)

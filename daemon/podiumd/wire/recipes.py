@@ -136,20 +136,26 @@ class TrustedRecipe(Result, frozen=True, kw_only=True):
 
 # -- methods ---------------------------------------------------------------------------------
 
-CHECK = Method[CheckRecipe, CheckReport]("recipes.check", "The faults of a recipe.", reads=True)
-GET = Method[GetRecipe, KnownRecipe]("recipes.get", "One recipe as data.", reads=True)
-GRAPH = Method[DrawRecipe, Drawing]("recipes.graph", "A recipe as a picture's text.", reads=True)
+CHECK = Method[CheckRecipe, CheckReport](
+    "recipes.check", "The faults of a recipe.", reads=True, needs="look"
+)
+GET = Method[GetRecipe, KnownRecipe]("recipes.get", "One recipe as data.", reads=True, needs="look")
+GRAPH = Method[DrawRecipe, Drawing](
+    "recipes.graph", "A recipe as a picture's text.", reads=True, needs="look"
+)
 LIST = Method[InDirectory, list[RecipeRow]](
-    "recipes.list", "The recipes, shadowed ones left out.", reads=True
+    "recipes.list", "The recipes, shadowed ones left out.", reads=True, needs="look"
 )
 OUTCOME = Method[ParseOutcome, Accepted | Rejected](
-    "recipes.outcome", "What a reply would mean.", reads=True
+    "recipes.outcome", "What a reply would mean.", reads=True, needs="look"
 )
-PATHS = Method[GetRecipe, Paths]("recipes.paths", "Every simple path to each exit.", reads=True)
+PATHS = Method[GetRecipe, Paths](
+    "recipes.paths", "Every simple path to each exit.", reads=True, needs="look"
+)
 REHEARSE = Method[Rehearse, StepPlay | PhasePlay](
-    "recipes.rehearse", "Play one step with replies.", reads=True
+    "recipes.rehearse", "Play one step with replies.", reads=True, needs="look"
 )
 SIMULATE = Method[Simulate, Trace](
-    "recipes.simulate", "Walk a recipe without an agent.", reads=True
+    "recipes.simulate", "Walk a recipe without an agent.", reads=True, needs="look"
 )
 TRUST = Method[TrustRecipes, list[TrustedRecipe]]("recipes.trust", "Trust a project's recipes.")

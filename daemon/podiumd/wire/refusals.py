@@ -29,3 +29,4 @@ class RefusalData(msgspec.Struct, kw_only=True):
     fix: str | UnsetType = UNSET
     known: tuple[str, ...] | UnsetType = UNSET
     retry_after_ms: int | UnsetType = UNSET
+    scope: str | UnsetType = UNSET

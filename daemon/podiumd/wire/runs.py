@@ -395,23 +395,37 @@ class Removed(Result, frozen=True, kw_only=True):
 
 # -- methods ---------------------------------------------------------------------------------
 
-CANCEL = Method[OneRun, Run]("runs.cancel", "End a run and its agent.", pace="waiting")
-DIFF = Method[DiffRun, Diff]("runs.diff", "What a run has changed.", pace="waiting", reads=True)
-EVENTS = Method[RunEvents, EventsPage]("runs.events", "Events of a run, and follow them.")
-GET = Method[OneRun, WholeRun]("runs.get", "One run.", reads=True)
-HISTORY = Method[ReadHistory, RunHistory]("runs.history", "What a run did.", reads=True)
-INTERRUPT = Method[OneRun, Run]("runs.interrupt", "Stop the turn and pause.", pace="waiting")
-LIST = Method[ListRuns, list[Run]]("runs.list", "Runs of recipes, newest first.", reads=True)
-PAUSE = Method[OneRun, Run]("runs.pause", "Pause at the end of the turn.")
-RENAME = Method[RenameRun, Run]("runs.rename", "Call a run by a title.")
-RESUME = Method[OneRun, Run]("runs.resume", "Go on after a pause.")
-START = Method[RunStart, Run]("runs.start", "Start a recipe.")
-STEER = Method[Steer, Steered]("runs.steer", "Tell the running turn something.", pace="waiting")
+CANCEL = Method[OneRun, Run](
+    "runs.cancel", "End a run and its agent.", pace="waiting", needs="work"
+)
+DIFF = Method[DiffRun, Diff](
+    "runs.diff", "What a run has changed.", pace="waiting", reads=True, needs="look"
+)
+EVENTS = Method[RunEvents, EventsPage](
+    "runs.events", "Events of a run, and follow them.", needs="look"
+)
+GET = Method[OneRun, WholeRun]("runs.get", "One run.", reads=True, needs="look")
+HISTORY = Method[ReadHistory, RunHistory](
+    "runs.history", "What a run did.", reads=True, needs="look"
+)
+INTERRUPT = Method[OneRun, Run](
+    "runs.interrupt", "Stop the turn and pause.", pace="waiting", needs="work"
+)
+LIST = Method[ListRuns, list[Run]](
+    "runs.list", "Runs of recipes, newest first.", reads=True, needs="look"
+)
+PAUSE = Method[OneRun, Run]("runs.pause", "Pause at the end of the turn.", needs="work")
+RENAME = Method[RenameRun, Run]("runs.rename", "Call a run by a title.", needs="work")
+RESUME = Method[OneRun, Run]("runs.resume", "Go on after a pause.", needs="work")
+START = Method[RunStart, Run]("runs.start", "Start a recipe.", needs="work")
+STEER = Method[Steer, Steered](
+    "runs.steer", "Tell the running turn something.", pace="waiting", needs="work"
+)
 WORKTREES = Method[Nothing, list[WorktreeRow]](
-    "worktrees.list", "The worktrees of runs.", pace="waiting", reads=True
+    "worktrees.list", "The worktrees of runs.", pace="waiting", reads=True, needs="look"
 )
 MERGE_WORKTREE = Method[OneRun, Merged](
-    "worktrees.merge", "Merge a run's worktree.", pace="waiting"
+    "worktrees.merge", "Merge a run's worktree.", pace="waiting", needs="work"
 )
 REMOVE_WORKTREE = Method[RemoveWorktree, Removed](
     "worktrees.remove", "Remove a run's worktree.", pace="waiting"

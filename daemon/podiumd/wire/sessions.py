@@ -193,23 +193,29 @@ class NewMessages(Result, frozen=True, kw_only=True):
 # -- methods ---------------------------------------------------------------------------------
 
 COMPACT = Method[OneSession, Done](
-    "sessions.compact", "Have the agent sum a session up.", pace="waiting"
+    "sessions.compact", "Have the agent sum a session up.", pace="waiting", needs="work"
 )
 FORGET = Method[OneSession, Done]("sessions.forget", "Drop a session that is gone.")
-GET = Method[OneSession, Session]("sessions.get", "One session.", reads=True)
+GET = Method[OneSession, Session]("sessions.get", "One session.", reads=True, needs="look")
 INTERRUPT = Method[OneSession, Done](
-    "sessions.interrupt", "Stop the session's turn.", pace="waiting"
+    "sessions.interrupt", "Stop the session's turn.", pace="waiting", needs="work"
 )
-LIST = Method[ListSessions, SessionsPage]("sessions.list", "Sessions, newest first.", reads=True)
+LIST = Method[ListSessions, SessionsPage](
+    "sessions.list", "Sessions, newest first.", reads=True, needs="look"
+)
 LOCKS = Method[Nothing, list[Lock]](
-    "sessions.locks", "Who holds which session and tree.", reads=True
+    "sessions.locks", "Who holds which session and tree.", reads=True, needs="look"
 )
 MESSAGES = Method[SessionMessages, MessagesPage](
-    "sessions.messages", "Messages of a session.", reads=True
+    "sessions.messages", "Messages of a session.", reads=True, needs="look"
 )
-PROMPT = Method[Prompt, Went | Turn]("sessions.prompt", "Send one prompt.", pace="waiting")
+PROMPT = Method[Prompt, Went | Turn](
+    "sessions.prompt", "Send one prompt.", pace="waiting", needs="work"
+)
 SUBSCRIBE = Method[SessionMessages, MessagesPage](
-    "sessions.subscribe", "Messages of a session, and follow them."
+    "sessions.subscribe", "Messages of a session, and follow them.", needs="look"
 )
-UNSUBSCRIBE = Method[OneSession, Done]("sessions.unsubscribe", "Follow a session no more.")
+UNSUBSCRIBE = Method[OneSession, Done](
+    "sessions.unsubscribe", "Follow a session no more.", needs="look"
+)
 NEW_MESSAGES = Notification[NewMessages]("session.messages", "A followed session has grown.")

@@ -218,20 +218,24 @@ class Progress(Result, frozen=True, kw_only=True):
 
 # -- methods ---------------------------------------------------------------------------------
 
-AUDIO = Method[Audio, Taken]("voice.audio", "A piece of what is being said.")
-CANCEL = Method[OneUtterance, Done]("voice.cancel", "Forget what was said.")
-END = Method[OneUtterance, Heard]("voice.end", "All was said: its text.", pace="waiting")
+AUDIO = Method[Audio, Taken]("voice.audio", "A piece of what is being said.", needs="work")
+CANCEL = Method[OneUtterance, Done]("voice.cancel", "Forget what was said.", needs="work")
+END = Method[OneUtterance, Heard](
+    "voice.end", "All was said: its text.", pace="waiting", needs="work"
+)
 HUSH = Method[Nothing, Done]("voice.hush", "Stop speaking at the machine.")
 INSTALL = Method[InstallModel, SpeechModel]("voice.install", "Install a model.", pace="waiting")
 MODELS = Method[Nothing, list[SpeechModel]](
-    "voice.models", "The models that there are.", reads=True
+    "voice.models", "The models that there are.", reads=True, needs="look"
 )
 SAY = Method[Say, Spoken]("voice.say", "Say something at the machine.")
-START = Method[OpenMicrophone, Microphone]("voice.start", "Begin to say something.")
-STATUS = Method[Nothing, SpeechStatus]("voice.status", "How speech does.", reads=True)
+START = Method[OpenMicrophone, Microphone]("voice.start", "Begin to say something.", needs="work")
+STATUS = Method[Nothing, SpeechStatus]("voice.status", "How speech does.", reads=True, needs="look")
 TRANSCRIBE = Method[Transcribe, Transcribed](
     "voice.transcribe", "The text of a recording.", pace="waiting"
 )
-VOCABULARY = Method[FindTerms, Terms]("voice.vocabulary", "The terms of a project.", reads=True)
+VOCABULARY = Method[FindTerms, Terms](
+    "voice.vocabulary", "The terms of a project.", reads=True, needs="look"
+)
 PARTIAL = Notification[Partial]("voice.partial", "What is understood so far.")
 PROGRESS = Notification[Progress]("voice.progress", "How far an installation is.")

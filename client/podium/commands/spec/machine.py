@@ -11,6 +11,8 @@ from podium.commands.spec.table import (
     positional,
 )
 
+SCOPES = ("look", "answer", "work", "all")
+
 GATEWAY = (
     Command(
         ("pair",),
@@ -22,7 +24,33 @@ GATEWAY = (
         (
             option("--name", "what to call the device (default: phone)", "NAME"),
             option("--png", "save the QR code as a picture too", "FILE", values="files"),
+            option("--web", "a browser: a link and a code for the page"),
+            option("--scope", "what the page may do (default: work)", choices=SCOPES),
+            option("--yes", "pair where the network between could read it, without asking"),
             JSON,
+        ),
+    ),
+    Command(
+        ("web",),
+        "the page for browsers: its address, and what it lacks",
+        "Prints the page's address and what is missing, and opens it where there is a screen. "
+        "'podium pair --web' lets a browser in, 'podium web setup' makes an address that a phone "
+        "reaches.",
+        "podium web",
+        "commands.web:web",
+        (option("--print", "print the address, and open nothing", dest="show"), JSON),
+    ),
+    Command(
+        ("web", "setup"),
+        "make an address that a phone reaches, over HTTPS",
+        "Finds Tailscale, or takes the own network, shows what it will change (host, tls, "
+        "certificate), asks, writes the configuration and restarts the daemon; turns go on.",
+        "podium web setup",
+        "commands.web:setup",
+        (
+            option("--way", "how a phone gets here", choices=("tailscale", "lan")),
+            option("--yes", "change without asking"),
+            option("--dry-run", "say what would be changed, and change nothing"),
         ),
     ),
     Command(
@@ -41,6 +69,19 @@ GATEWAY = (
         "podium devices revoke phone",
         "commands.gateway:revoke",
         (positional("NAME", "device", "the device's name", values="devices"), JSON),
+    ),
+    Command(
+        ("devices", "scope"),
+        "change what a page may do",
+        "'look' reads, 'answer' answers questions too, 'work' has work done, 'all' is all that you "
+        "can. The page connects again with it at once.",
+        "podium devices scope kitchen answer",
+        "commands.gateway:scope",
+        (
+            positional("NAME", "device", "the device's name", values="devices"),
+            positional("SCOPE", "scope", "what it may do", choices=SCOPES),
+            JSON,
+        ),
     ),
 )
 

@@ -23,7 +23,8 @@ class Place:
 
     ``most_phones``: that its address may have as strangers. ``known``: a right key came from there
     lately. ``spoke``: it has sent a request; ``phone``: one that opened a WebSocket; ``trusted``:
-    it has authenticated.
+    it has authenticated; ``visiting``: it was answered with a file that anybody may have, and may
+    ask for another.
     """
 
     def __init__(
@@ -35,8 +36,32 @@ class Place:
         self.spoke = False
         self.phone = False
         self.trusted = False
+        self.visiting = False
         self.drop = drop
         self._admission = admission
+
+    def ask(self) -> None:
+        """Note a request. A visitor is a stranger again until it is answered with a file."""
+        self.spoke = True
+        if self.visiting:
+            self.visiting = False
+            self._admission.visitors.pop(self, None)
+            self._admission.strangers[self] = None
+
+    def visit(self) -> None:
+        """Count it as a visitor, in place of a stranger, until its next request. Where there are
+        too many, the oldest of its address goes, else the oldest."""
+        if self.trusted or self.visiting:
+            return
+        visitors, limits = self._admission.visitors, self._admission.limits
+        mine = [each for each in visitors if each.address == self.address]
+        if len(mine) >= limits.visitors_per_address and not is_loopback(self.address):
+            mine[0].give_way()
+        elif len(visitors) >= limits.visitors:
+            next(iter(visitors)).give_way()
+        self.visiting = True
+        self._admission.strangers.pop(self, None)
+        visitors[self] = None
 
     def take_phone(self) -> None:
         """Count it as a phone; the oldest strange one of an address that has too many goes."""
@@ -55,6 +80,7 @@ class Place:
         """Give up the place: the connection has ended."""
         self._admission.places.discard(self)
         self._admission.strangers.pop(self, None)
+        self._admission.visitors.pop(self, None)
 
     def give_way(self) -> None:
         """End the connection at once: its place is another's."""
@@ -66,13 +92,14 @@ class Admission:
     """Gives each connection its place, and takes a stranger's for it where there is none.
 
     ``places`` are the connections, ``strangers`` those of them that have not authenticated, the
-    oldest first.
+    oldest first, but for ``visitors``, who load a page.
     """
 
     def __init__(self, limits: GatewayLimits) -> None:
-        self._limits = limits
+        self.limits = limits
         self.places: set[Place] = set()
         self.strangers: dict[Place, None] = {}
+        self.visitors: dict[Place, None] = {}
 
     def admit(self, peer: str, drop: Drop, known: bool = False) -> Place | None:
         """Give a place to a connection from this address; ``None`` where every place is held by one
@@ -80,16 +107,16 @@ class Admission:
 
         ``drop`` ends the connection at once, and is called when its place is given to another.
         """
-        limits = self._limits
+        limits = self.limits
         address = counted_as(peer)
         loopback = is_loopback(canonical(peer))
         of_address = [each for each in self.strangers if each.address == address]
         if not loopback and len(of_address) >= limits.strangers_per_address:
             _oldest(of_address).give_way()
         elif len(self.strangers) >= limits.strangers or len(self.places) >= limits.connections:
-            if not self.strangers:
+            if not self.strangers and not self.visitors:
                 return None
-            self._least_wanted().give_way()
+            (self._least_wanted() if self.strangers else next(iter(self.visitors))).give_way()
         most = limits.strange_phones_on_loopback if loopback else limits.strange_phones_per_address
         place = Place(self, address, most, known, drop)
         self.places.add(place)
@@ -101,7 +128,7 @@ class Admission:
         lately, or of which too many come; then one of the address with the most; then one that has
         sent no request yet; then the oldest."""
         crowd = Counter(each.address for each in self.strangers)
-        known_places = self._limits.known_strangers
+        known_places = self.limits.known_strangers
 
         def wanted(place: Place) -> tuple[bool, int, bool]:
             number = crowd[place.address]

@@ -19,9 +19,10 @@ from podiumd.observe.logs import log
 from podiumd.runtime.errors import InvalidParameter, NotFound, Refused
 from podiumd.store.errors import StoreError
 from podiumd.wire import gateway as wire
+from podiumd.wire.method import Scope
 
 SETTING: Final = "gateway.devices"
-DEFAULT_NAME: Final = "phone"
+DEFAULT_NAMES: Final[dict[wire.DeviceKind, str]] = {"phone": "phone", "web": "browser"}
 LONGEST_NAME: Final = 64
 MOST_DEVICES: Final = 100
 
@@ -42,13 +43,20 @@ class Settings(Protocol):
 
 class Device(msgspec.Struct, frozen=True):
     """A paired device. Times are RFC 3339. ``told_pos``: up to which global position of events ends
-    of runs have been reported to it."""
+    of runs have been reported to it.
+
+    A page (``kind`` "web") has a key in a cookie and a secret in its origin's storage. A cookie
+    goes to every port of its host, so the key alone opens nothing.
+    """
 
     name: str
     key_sha256: str
     paired_at: str
     last_seen: str | None = None
     told_pos: int = 0
+    kind: wire.DeviceKind = "phone"
+    scope: Scope = "all"
+    secret_sha256: str = ""
 
 
 class DamagedDevices(Exception):
@@ -94,28 +102,72 @@ class Devices:
             Refused: there are MOST_DEVICES already.
             StoreError: it could not be stored; there is no such device then.
         """
+        key = keys.new_key()
+        return await self._add(name, Device("", keys.digest(key), self._now())), key
+
+    async def pair_page(self, name: str | None, scope: Scope) -> tuple[Device, str, str]:
+        """Add a page and return it with its key and its secret. Raises what ``pair`` does."""
+        key, secret = keys.new_page_key(), keys.new_page_key()
+        page = Device(
+            "",
+            keys.digest(key),
+            self._now(),
+            kind="web",
+            scope=scope,
+            secret_sha256=keys.digest(secret),
+        )
+        return await self._add(name, page), key, secret
+
+    async def _add(self, name: str | None, device: Device) -> Device:
         async with self._writing:
-            chosen = self._free_name() if name is None else self._checked(name)
+            chosen = self._free_name(device.kind) if name is None else self._checked(name)
             if len(self._devices) >= MOST_DEVICES:
                 raise Refused(
                     f"{MOST_DEVICES} devices are paired already: take one away with "
                     "'podium devices revoke NAME'."
                 )
-            key = keys.new_key()
-            device = Device(chosen, keys.digest(key), self._now(), told_pos=self._position())
-            await self._store({**self._devices, chosen: device})
-            self._devices[chosen] = device
-        return device, key
+            added = msgspec.structs.replace(device, name=chosen, told_pos=self._position())
+            await self._store({**self._devices, chosen: added})
+            self._devices[chosen] = added
+        return added
 
     def check(self, key: object) -> Device | None:
-        """Return the device whose key this is. Any key is compared with those of all devices."""
+        """Return the phone whose key this is. Any key is compared with those of all devices."""
         text = key if isinstance(key, str) else ""
-        sought = keys.digest(text)
-        found = None
-        for device in self._devices.values():
-            if keys.same(device.key_sha256, sought):
-                found = device
+        found = self._of_key(text, "phone")
         return found if keys.well_formed(text) else None
+
+    def check_page(self, key: str, secret: str) -> Device | None:
+        """Return the page whose key and secret these are."""
+        found = self._of_key(key, "web")
+        kept = "0" * 64 if found is None else found.secret_sha256
+        return found if keys.same(kept, keys.digest(secret)) else None
+
+    def _of_key(self, key: str, kind: wire.DeviceKind) -> Device | None:
+        sought, found = keys.digest(key), None
+        for device in self._devices.values():
+            if keys.same(device.key_sha256, sought) and device.kind == kind:
+                found = device
+        return found
+
+    async def rescope(self, name: str, scope: Scope) -> Device:
+        """Give a page another scope; its connections end, and come again with it.
+
+        Raises:
+            NotFound: there is no such device.
+            Refused: it is a phone, which has no scope but "all".
+            StoreError: it could not be stored; the device has the scope that it had.
+        """
+        async with self._writing:
+            self._require(name)
+            device = self._devices[name]
+            if device.kind != "web":
+                raise Refused(f"'{name}' is a phone's app: its protocol knows no scopes.")
+            changed = msgspec.structs.replace(device, scope=scope)
+            await self._store({**self._devices, name: changed})
+            self._devices[name] = changed
+        self._cut(name)
+        return changed
 
     async def revoke(self, name: str) -> Device:
         """Take a device away. Its key is wrong and its connections are to end at once.
@@ -127,21 +179,24 @@ class Devices:
         device = self._devices.pop(name, None)
         if device is None:
             raise NotFound("device", name, f"There is no paired device '{name}'.")
-        self._connections.pop(name, None)
-        for callback in self._callbacks:
-            callback(name)
+        self._cut(name)
         self._unstored.set()  # should the disk refuse, it is tried again
         async with self._writing:
             await self._store(self._devices)
         return device
+
+    def _cut(self, name: str) -> None:
+        self._connections.pop(name, None)
+        for callback in self._callbacks:
+            callback(name)
 
     def begin_at(self, position: Callable[[], int]) -> None:
         """Set the position behind which events are reported to a device that is paired now."""
         self._position = position
 
     def on_revoke(self, callback: Callable[[str], None]) -> None:
-        """Have ``callback`` called with the name of each device that is revoked; it must return
-        at once and not raise."""
+        """Have ``callback`` called with the name of each device whose connections are to end; it
+        must return at once and not raise."""
         self._callbacks.append(callback)
 
     @contextmanager
@@ -183,6 +238,8 @@ class Devices:
                 paired_at=device.paired_at,
                 last_seen=device.last_seen,
                 connected=bool(self._connections.get(device.name)),
+                kind=device.kind,
+                scope=device.scope,
             )
             for device in self._devices.values()
         ]
@@ -232,10 +289,10 @@ class Devices:
         if name not in self._devices:
             raise NotFound("device", name, f"The device '{name}' is no longer paired.")
 
-    def _free_name(self) -> str:
-        taken = {_folded(name) for name in self._devices}
+    def _free_name(self, kind: wire.DeviceKind) -> str:
+        taken, plain = {_folded(name) for name in self._devices}, DEFAULT_NAMES[kind]
         number = 1
-        while (name := DEFAULT_NAME if number == 1 else f"{DEFAULT_NAME}-{number}") in taken:
+        while (name := plain if number == 1 else f"{plain}-{number}") in taken:
             number += 1
         return name
 

@@ -1,6 +1,7 @@
 """The key of a paired device: its form, its digest at rest, and how two digests are compared.
 
-Existing phone apps accept nothing else than ``untethered-`` and 32 lowercase hex digits.
+Existing phone apps accept nothing else than ``untethered-`` and 32 lowercase hex digits. A page's
+key, and its secret, have a form of their own.
 """
 
 from __future__ import annotations
@@ -13,12 +14,18 @@ from typing import Final
 
 _PREFIX: Final = "untethered-"
 _RANDOM_BYTES: Final = 16  # 128 bits, beyond any guessing
+_PAGE_BYTES: Final = 32
 _FORM: Final = re.compile(rf"{_PREFIX}[0-9a-f]{{{2 * _RANDOM_BYTES}}}", re.ASCII)
 
 
 def new_key() -> str:
     """Make a new random key."""
     return _PREFIX + secrets.token_hex(_RANDOM_BYTES)
+
+
+def new_page_key() -> str:
+    """Make a new random key, or secret, of a page."""
+    return secrets.token_urlsafe(_PAGE_BYTES)
 
 
 def well_formed(key: str) -> bool:

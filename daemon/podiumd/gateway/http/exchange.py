@@ -97,13 +97,17 @@ class Request:
         peer: str,
         authenticated: Callable[[], None] = lambda: None,
         stopping: trio.Event | None = None,
+        visits: Callable[[], None] = lambda: None,
     ) -> None:
+        """Take a request. ``authenticated`` is to be called once a device is known to send it,
+        ``visits`` where it is for what anybody may have."""
         self.method: str = head.method
         self.path: str = head.path
         self.query: dict[str, str] = head.query
         self.headers: Mapping[str, str] = head.headers
         self.peer = peer
         self.authenticated = authenticated
+        self.visits = visits
         self.stopping = trio.Event() if stopping is None else stopping
         self.pieces: Pieces | None = None
         self._body = body
@@ -379,13 +383,16 @@ async def _send(stream: OutboxStream, head: Head, response: Response, keep: bool
     await stream.send_all(data)
 
 
-def _always() -> list[tuple[str, str]]:
-    headers = [("Date", formatdate(usegmt=True)), ("Cache-Control", "no-store")]
-    return [*headers, ("X-Content-Type-Options", "nosniff")]
+def _always(own: tuple[tuple[str, str], ...] = ()) -> list[tuple[str, str]]:
+    """Return the headers of every answer; ``own`` are those that it has itself."""
+    headers = [("Date", formatdate(usegmt=True)), ("X-Content-Type-Options", "nosniff")]
+    if not any(name == "Cache-Control" for name, _ in own):
+        headers.append(("Cache-Control", "no-store"))
+    return headers
 
 
 def _start(response: Response, keep: bool) -> h11.Response:
-    headers = _always()
+    headers = _always(response.headers)
     if response.status not in _NO_BODY:
         headers.append(("Content-Length", str(len(response.body))))
         if response.body:

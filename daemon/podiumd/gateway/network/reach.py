@@ -72,6 +72,14 @@ def urls(place: Place) -> list[str]:
     return [place.url(host) for host in (outward + named or ["localhost"])]
 
 
+def page_urls(place: Place, origins: Sequence[str]) -> list[str]:
+    """Return the addresses of the page, the most useful one first; never empty.
+
+    ``origins`` are those of proxies in front of the gateway: somebody has set one up on purpose.
+    """
+    return [*origins, *(url.replace("ws", "http", 1) for url in urls(place))]
+
+
 def warning(place: Place) -> str | None:
     """Return the loud warning for the start and for each pairing; ``None``: nothing to warn of."""
     if place.secure or place.loopback or place.in_tailnet:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Final
 
 import msgspec
@@ -32,6 +33,14 @@ HEALTH: Final = "/healthz"
 Handler = Callable[[Request, str], Awaitable[Answer]]
 """Answers a request of a device, whose name is given."""
 
+Open = Callable[[Request], Awaitable[Answer | None]]
+"""Answers a request that needs no device; ``None``: it is none of those."""
+
+
+async def _nothing_open(request: Request) -> Answer | None:
+    return None
+
+
 STATUS: Final[dict[type[PodiumError], int]] = {
     InvalidParameter: 422,
     Busy: 409,
@@ -58,23 +67,27 @@ _OVER_HTTP: Final = (
 class Routes:
     """Answers everything that is no WebSocket."""
 
-    def __init__(self, access: DeviceAccess, routes: Mapping[tuple[str, str], Handler]) -> None:
+    def __init__(
+        self,
+        access: DeviceAccess,
+        routes: Mapping[tuple[str, str], Handler],
+        web: Open = _nothing_open,
+    ) -> None:
+        """Take the routes of devices; ``web`` answers for the page and its files."""
         self._access = access
         self._routes = routes
+        self._web = web
 
     async def handle(self, request: Request) -> Answer:
         """Answer one request. Raises ``Problem``; reveal nothing of the daemon without a key."""
         if request.path == HEALTH:
             return _health(request)
-        with self._access.require_device(request) as device:
-            try:
-                return await self._handler(request)(request, device.name)
-            except PodiumError as refusal:
-                raise problem_of(refusal) from refusal
-            except StoreError as error:
-                log("Request failed", "error", path=request.path, exception=error)
-                words = "The daemon cannot store anything just now; try again."
-                raise Problem(503, "Cannot store", words) from error
+        with _refusals_answered(request):
+            answer = await self._web(request)
+        if answer is not None:
+            return answer
+        with self._access.require_device(request) as device, _refusals_answered(request):
+            return await self._handler(request)(request, device.name)
         raise AssertionError("the access raises when it is taken back")
 
     def _handler(self, request: Request) -> Handler:
@@ -88,6 +101,19 @@ class Routes:
         known = ", ".join(sorted({path for _, path in self._routes} | {HEALTH}))
         words = f"There is no {quoted(request.path)}. There are {known}."
         raise Problem(404, detail=words)
+
+
+@contextmanager
+def _refusals_answered(request: Request) -> Iterator[None]:
+    """Raise refusals of the daemon as problems. Raises ``Problem``."""
+    try:
+        yield
+    except PodiumError as refusal:
+        raise problem_of(refusal) from refusal
+    except StoreError as error:
+        log("Request failed", "error", path=request.path, exception=error)
+        words = "The daemon cannot store anything just now; try again."
+        raise Problem(503, "Cannot store", words) from error
 
 
 def _health(request: Request) -> Response:

@@ -1,0 +1,1 @@
+"""The web client's door: its files, how a page is paired, and its connection."""
