@@ -13,6 +13,8 @@ PAGE = ROOT / "docs/promises.md"
 SECTION = re.compile(r"^### \[(?P<title>.+)\]\((?P<link>[^)]+)\)$", re.MULTILINE)
 TEST = re.compile(r"`(tests/[\w/]+\.py)::(test_\w+)`")
 HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
+APART = ("tests/browser", "tests/user_manager", "tests/web")
+"""Folders of tests that have a target of their own."""
 
 
 @cache
@@ -53,7 +55,7 @@ def _is_left_out(file: str, name: str) -> bool:
     if file.startswith("tests/e2e/"):
         return file.removeprefix("tests/e2e/test_").removesuffix(".py") not in main
     marked = rf"^@{re.escape(LONG)}\((?:.(?!^def |^async def ))*^(?:async )?def {name}\("
-    return any(file.startswith(one) for one in [*whole, "tests/browser", "tests/user_manager"]) or (
+    return any(file.startswith(one) for one in [*whole, *APART]) or (
         re.search(marked, text(ROOT / file), re.MULTILINE | re.DOTALL) is not None
     )
 
