@@ -105,7 +105,7 @@ def offered(daemon: FakeDaemon, *words: str) -> list[str]:
                                   "outcome", "trust", "new"]),
         (["recipe", "graph", "fix-it", "--format", ""], ["mermaid", "dot"]),
         (["completion", ""], ["bash", "zsh", "fish"]),
-        (["devices", ""], ["revoke"]),
+        (["devices", ""], ["revoke", "scope"]),
         (["devices", "revoke", ""], ["phone", "Ada's"]),
         (["pair", "--png", ""], [":files"]),
         (["nonsense", ""], []),

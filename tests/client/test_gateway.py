@@ -33,13 +33,15 @@ PAIRED: dict[str, Any] = {
     "fingerprint": None,
     "warning": None,
 }
-DEVICES = [
+DEVICES: list[dict[str, Any]] = [
     {
         "device": "phone",
         "name": "phone",
         "paired_at": "2026-05-01T10:00:00.000Z",
         "last_seen": "2026-05-02T10:00:00.000Z",
         "connected": True,
+        "kind": "phone",
+        "scope": "all",
     },
     {
         "device": "Ada's tablet",
@@ -47,6 +49,8 @@ DEVICES = [
         "paired_at": "2026-05-01T10:00:00.000Z",
         "last_seen": None,
         "connected": False,
+        "kind": "web",
+        "scope": "look",
     },
 ]
 
@@ -239,9 +243,9 @@ def test_a_hostile_answer_cannot_drive_the_terminal(daemon: FakeDaemon) -> None:
 def test_devices_are_listed_with_when_they_were_seen(gateway: FakeDaemon) -> None:
     heading, first, second = podium(gateway, "devices").stdout.splitlines()
 
-    assert heading.split() == ["PAIRED", "SEEN", "DEVICE"]
-    assert first.endswith("connected  phone")
-    assert second.endswith("-          Ada's tablet")
+    assert heading.split() == ["PAIRED", "SEEN", "KIND", "SCOPE", "DEVICE"]
+    assert first.endswith("connected  phone  all    phone")
+    assert second.endswith("-          web    look   Ada's tablet")
     assert json.loads(podium(gateway, "devices", "--json").stdout) == DEVICES
 
 

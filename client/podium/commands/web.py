@@ -167,8 +167,10 @@ def _certificate(settings: Mapping[str, str]) -> list[str]:
 
 
 def _run(command: list[str]) -> None:
-    Path(command[3]).parent.mkdir(mode=0o700, exist_ok=True)
+    folder = Path(command[3]).parent
     try:
+        for one in (folder.parent, folder):
+            one.mkdir(mode=0o700, parents=True, exist_ok=True)
         done = subprocess.run(
             command, check=False, timeout=CERTIFICATE_SECONDS, capture_output=True
         )
@@ -183,7 +185,9 @@ def _write(file: Path, words: str) -> None:
     from podium.atomic import write
 
     try:
-        file.parent.mkdir(parents=True, exist_ok=True)
+        # The daemon believes no configuration that others can write.
+        file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        file.touch(mode=0o600)
         write(str(file), words.encode())
     except OSError as error:
         raise Failure(f"{file} cannot be written: {error.strerror}.") from None

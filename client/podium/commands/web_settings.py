@@ -10,6 +10,7 @@ from podium.errors import Failure
 
 _TABLE = re.compile(r"^[ \t]*\[gateway\][ \t]*(?:#.*)?$", re.MULTILINE)
 _NEXT = re.compile(r"^[ \t]*\[", re.MULTILINE)
+_VALUE = r"""("(?:[^"\\\n]|\\.)*"|'[^'\n]*'|[^\s#"']+)"""  # of one line; a remark may follow
 
 
 def as_text(settings: Mapping[str, str]) -> str:
@@ -48,7 +49,7 @@ def _with(text: str, settings: Mapping[str, str]) -> str:
     stop = len(text) if end is None else end.start()
     body, missing = text[table.end() : stop], dict(settings)
     for key, value in settings.items():
-        line = re.search(rf"^[ \t]*{key}[ \t]*=[ \t]*(.*)$", body, re.MULTILINE)
+        line = re.search(rf"^[ \t]*{key}[ \t]*=[ \t]*{_VALUE}", body, re.MULTILINE)
         if line is not None:
             body = body[: line.start(1)] + _quoted(value) + body[line.end(1) :]
             del missing[key]
