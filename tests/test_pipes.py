@@ -73,7 +73,7 @@ def transcript_of_a_prompt(pipe: Path) -> None:
 
 
 def rollout(pipe: Path) -> None:
-    assert codex_files.look_up(str(pipe), "call") is None
+    assert codex_files.look_up(pipe, "call") is None
     trio.run(codex_files.look_back, pipe, "uuid", 0)
 
 

@@ -14,7 +14,7 @@ import trio
 
 from tests.codex.app_server import Home, app_server
 from tests.codex.machine import CodexMachine
-from tests.codex.rig import run
+from tests.codex.rig import escalated, run
 from tests.e2e.daemon import PodiumDaemon, gone
 from tests.e2e.machine import GitRepo
 from tests.e2e.rpc_client import Refused
@@ -103,6 +103,22 @@ async def test_a_question_is_answered_and_the_thread_goes_on_under_one_name(
     assert "Work on it." in server.requests[-1].anywhere
     (rollout,) = machine.codex.glob("sessions/*/*/*/*.jsonl")
     assert len(machine.said(rollout.stem[-36:])) == 2
+
+
+async def test_always_for_commands_lets_none_out_of_the_sandbox(
+    podium: PodiumDaemon, repo: GitRepo, server: ModelServer, machine: CodexMachine
+) -> None:
+    outside = machine.home / "outside"
+    calls = [run("touch a"), run("touch b"), escalated(f"touch {outside}")]
+    server.load({"turns": [*calls, word("complete")]})
+    async with podium.running(machine.recipe("asking", ASKING), repo.path, **CODEX) as feed:
+        asked = await feed.until("question.opened")
+        await podium.rpc("questions.answer", question_id=asked["question_id"], answer="always")
+        asked = await feed.until("question.opened", tool="Escalate")
+        assert asked["text"] == f"May the agent go outside the sandbox? touch {outside}"
+        await podium.rpc("questions.answer", question_id=asked["question_id"], answer="deny")
+        await feed.end()
+    assert (repo.path / "b").exists() and not outside.exists()
 
 
 async def test_the_words_of_a_refusal_reach_the_model(

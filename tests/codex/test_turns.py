@@ -115,15 +115,43 @@ async def test_a_rule_covers_a_command_in_the_sandbox_and_never_one_out_of_it(
     outside = rig.root / "outside"
     server.load({"turns": [run("make it"), escalated("make it"), run("make other"), {"text": "."}]})
     turn, events = await play(codex, rig.request(allow=("Bash(make it)",)), answering(ALLOW))
-    assert approvals(events) == ["Bash", "Bash"]
+    assert approvals(events) == ["Escalate", "Bash"]
     server.load({"turns": [run(f"touch {outside}"), escalated(f"touch {outside}"), {"text": "."}]})
     turn, events = await play(codex, rig.request(allow=ALL), answering(ALLOW))
-    assert approvals(events) == ["Bash"] and outside.exists()
+    assert approvals(events) == ["Escalate"] and outside.exists()
     assert "Read-only file system" in server.requests[-2].result
     outside.unlink()
     server.load({"turns": [escalated(f"touch {outside}"), {"text": "."}]})
     turn, events = await play(codex, rig.request(allow=(*ALL, "Escalate")))
     assert approvals(events) == [] and outside.exists() and turn.report.kind == "done"
+
+
+async def test_what_is_allowed_stays_in_the_sandbox_and_the_working_directory(
+    codex: CodexDriver, rig: Rig, server: ModelServer
+) -> None:
+    outside = rig.root / "outside"
+    outside.mkdir()
+    (rig.work / "link").symlink_to(outside)
+    (rig.work / "mine").write_text("one\n")
+    turns = [
+        run("ls; true"),
+        run("awk 'BEGIN{system(\"touch pwned\")}' mine"),
+        run("ls | xargs touch"),
+        patch("*** Add File: inside", "+x"),
+        patch(f"*** Add File: {outside}/new", "+x"),
+        patch("*** Add File: ../outside/new", "+x"),
+        patch("*** Add File: link/new", "+x"),
+        patch("*** Add File: .codex/config.toml", "+x"),
+        patch("*** Update File: mine", f"*** Move to: {outside}/new", "@@", "-one", "+two"),
+        escalated("ls"),
+        {"text": "ok"},
+    ]
+    server.load({"turns": turns})
+    request = rig.request(allow=("Edit",))
+    turn, events = await play(codex, request, answering(*[Decision("deny")] * 9))
+    assert approvals(events) == ["Bash"] * 3 + ["Escalate"] * 6 and turn.report.kind == "done"
+    assert sorted(path.name for path in rig.work.iterdir()) == ["inside", "link", "mine"]
+    assert list(outside.iterdir()) == []
 
 
 async def test_always_holds_for_the_turn_and_in_podium_alone(
@@ -147,7 +175,7 @@ async def test_a_step_that_only_reads_writes_nothing_and_asks_nobody(
     server.load({"turns": calls})
     turn, events = await play(codex, rig.request(tools="read-only", allow=ALL))
     assert approvals(events) == [] and turn.report.kind == "done"
-    assert [one.tool for one in turn.report.denials] == ["Bash", "Write"]
+    assert [one.tool for one in turn.report.denials] == ["Escalate", "Write"]
     assert [path.name for path in rig.work.iterdir()] == ["there"]
     assert "words" in server.requests[1].result
 
@@ -344,6 +372,26 @@ async def test_a_sub_agents_question_is_asked_and_its_end_is_not_the_turns(
     turn, events = await play(codex, rig.request("main"), react)
     assert turn.report.texts == ("main done",)
     assert "spawnAgent: sub task" in said(events, "tool")
+
+
+async def test_a_sub_agent_stays_in_the_sandbox_and_does_what_is_allowed(
+    codex: CodexDriver, rig: Rig, server: ModelServer
+) -> None:
+    spawn = {"name": "spawn_agent", "namespace": "multi_agent_v1", "input": {"message": "sub task"}}
+    sub = [run("touch sub"), run("ls"), escalated(f"touch {rig.root}/outside"), {"text": "done"}]
+    main = [{"tools": [spawn]}, {"text": "main done", "hold": "end"}]
+    whose = [("^sub", sub), ("^main", main)]
+    server.load({"rules": [{"when": {"prompt": one}, "turns": turns} for one, turns in whose]})
+
+    async def react(turn: Turn, event: TurnEvent) -> None:
+        if isinstance(event, ApprovalRequested):
+            assert await turn.answer(event.request_id, Decision("deny"))
+            server.release("end")
+
+    _, events = await play(codex, rig.request("main", allow=("Bash",)), react)
+    assert approvals(events) == ["Escalate"]
+    assert [path.name for path in rig.work.iterdir()] == ["sub"]
+    assert not (rig.root / "outside").exists()
 
 
 async def queue(rig: Rig, thread: str, words: str) -> None:

@@ -97,6 +97,20 @@ def test_always_answers_the_same_tool_in_every_later_turn_of_the_run() -> None:
     assert play.approve("Write", "r2") == ["question.opened"]
 
 
+def test_what_wants_out_of_the_sandbox_is_answered_by_leave_for_that_alone() -> None:
+    play = Play(review_loop()).begin()
+    for number, tool in enumerate(("Bash", "Edit"), 1):
+        play.approve(tool, f"r{number}")
+        play.answer("always")
+
+    given = {"command": "touch x", "sandbox": "outside"}
+    assert play.approve("Escalate", "r3", input=given) == ["question.opened"]
+    assert play.question.text == "May the agent go outside the sandbox? touch x"
+    assert [choice for choice, _ in play.question.choices] == ["allow", "deny", "always"]
+    play.answer("always")
+    assert play.approve("Escalate", "r4", input={}) == ["question.opened", "question.closed"]
+
+
 def test_the_same_request_is_asked_once_in_a_turn_and_anew_in_the_next() -> None:
     play = Play(review_loop()).begin()
     play.approve()

@@ -45,7 +45,7 @@ def real_path(path: str) -> str:
 
 
 def dialect(given: Script | None = None, sent: tuple[str, ...] = ()) -> CodexDialect:
-    return CodexDialect(given or script(), sent, lambda path, call_id: {}, real_path)
+    return CodexDialect(given or script(), sent, lambda thread, call_id: {}, real_path)
 
 
 def line(**values: Any) -> bytes:
@@ -243,18 +243,17 @@ def test_a_question_is_answered_for_once_withdrawn_and_answered_again() -> None:
 
 
 def test_a_sub_agents_call_is_looked_up_in_its_own_thread() -> None:
-    calls_by_path: dict[str, dict[str, Any]] = {
-        "/r.jsonl": {"c0": {}},
-        "/sub.jsonl": {"c1": {"sandbox_permissions": "require_escalated"}, "c2": {}},
+    calls_of: dict[str, dict[str, Any]] = {
+        THREAD: {"c0": {}},
+        "sub": {"c1": {"sandbox_permissions": "require_escalated"}, "c2": {}},
     }
     one = CodexDialect(
         script(allow=("Bash(make x)",)),
         (),
-        lambda path, call_id: calls_by_path.get(path, {}).get(call_id),
+        lambda thread, call_id: calls_of.get(thread, {}).get(call_id),
         real_path,
     )
-    thread = {"id": "sub", "parentThreadId": THREAD, "path": "/sub.jsonl"}
-    feed(one, *OPENED, line(method="thread/started", params={"thread": thread}), *BEGUN)
+    feed(one, *OPENED, *BEGUN)
     assert feed(one, command(0, "make x")) == []
     assert feed(one, command(2, "ls", threadId="sub")) == []
     for asks in (
@@ -264,7 +263,8 @@ def test_a_sub_agents_call_is_looked_up_in_its_own_thread() -> None:
         command(0, "make x", threadId="unknown"),
     ):
         (found,) = feed(one, asks)
-        assert isinstance(found, ApprovalRequested)
+        assert isinstance(found, ApprovalRequested) and found.tool == "Escalate"
+        assert "outside" in found.input["sandbox"]
 
 
 def test_leave_for_once_that_codex_does_not_offer_is_never_given() -> None:
@@ -290,7 +290,7 @@ def test_a_change_of_files_shows_what_is_changed() -> None:
     feed(one, item("fileChange", id="f", changes=[change, {**change, "path": "/w/b"}]))
     request = {"threadId": THREAD, "itemId": "f", "reason": None, "grantRoot": "/etc"}
     (asked,) = feed(one, line(id=1, method="item/fileChange/requestApproval", params=request))
-    assert isinstance(asked, ApprovalRequested) and asked.tool == "Edit"
+    assert isinstance(asked, ApprovalRequested) and asked.tool == "Escalate"
     assert asked.input["files"] == ["/w/a", "/w/b"]
     assert asked.input["writable_from_now_on"] == "/etc"
 
@@ -316,7 +316,8 @@ def test_an_allowed_change_stays_in_the_working_directory_or_is_asked() -> None:
     assert [each["result"] for each in written(one)] == [{"decision": "accept"}]
     outside = ["/etc/a", "../a", "/w/../a", "/w/link/a", "/wide/a", "/w", "/w/.git/hooks/x"]
     for number, path in enumerate([*outside, "/w/b/.GIT/x", "/w/.codex/x", "/w/.agents/x"], 1):
-        assert asked_in(feed(one, *changes(number, "/w/a", path))), path
+        (asked,) = asked_in(feed(one, *changes(number, "/w/a", path)))
+        assert (asked.tool, asked.input["sandbox"]) == ("Escalate", "outside"), path
     assert asked_in(feed(one, *changes(20, "/w/a", moved_to="/etc/a")))
     item_of_another = {"threadId": "sub", "itemId": "f0"}
     method = "item/fileChange/requestApproval"

@@ -11,7 +11,7 @@ import pytest
 from podiumd.agents.acp.driver import AcpDriver
 from podiumd.agents.acp.kind import AcpSettings
 from podiumd.agents.codex.driver import CodexDriver
-from podiumd.agents.codex.files import find_rollout, look_up, size_of
+from podiumd.agents.codex.files import Rollouts, find_rollout, look_up, size_of
 from podiumd.agents.codex.version import TRIED, Versions, untried
 from podiumd.core.analysis.check_agents import KnownAgents, check_agents
 from podiumd.core.findings import Notes
@@ -149,7 +149,21 @@ def test_a_session_file_is_found_by_its_thread(tmp_path: Path) -> None:
     found = find_rollout("t01", environment)
     assert found is not None and found.parent.name == "01" and size_of(found) == 3
     assert size_of(None) == size_of(tmp_path / "none") == 0
-    assert look_up(str(tmp_path / "none"), "c") is None and look_up(str(found), "c") is None
+    assert look_up(tmp_path / "none", "c") is None and look_up(found, "c") is None
+
+
+def test_a_call_is_looked_up_in_the_session_file_of_its_own_thread(tmp_path: Path) -> None:
+    folder = tmp_path / "sessions/2026/11/28"
+    folder.mkdir(parents=True)
+    for thread, given in (("main", {}), ("sub", {"sandbox_permissions": "require_escalated"})):
+        call = {"type": "function_call", "call_id": "c", "arguments": json.dumps(given)}
+        row = json.dumps({"type": "response_item", "payload": call})
+        (folder / f"rollout-2026-{thread}.jsonl").write_text(row + "\n")
+    rollouts = Rollouts({"CODEX_HOME": str(tmp_path)})
+    for _ in range(2):
+        assert rollouts.look_up("main", "c") == {}
+        assert rollouts.look_up("sub", "c") == {"sandbox_permissions": "require_escalated"}
+    assert rollouts.look_up("unknown", "c") is None
 
 
 def test_the_doctor_tells_version_and_login(tmp_path: Path) -> None:

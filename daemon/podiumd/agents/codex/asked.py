@@ -16,6 +16,7 @@ import msgspec
 
 from podiumd.agents.codex import leave
 from podiumd.agents.codex.script import Script
+from podiumd.core.decide.policy import ESCALATE
 from podiumd.core.recipe.served_tools import SERVER
 from podiumd.core.reply.report import Denial
 from podiumd.drivers.base import ApprovalRequested, Decision
@@ -117,11 +118,12 @@ class Asked:
 
     def _command(self, request: Request, asked: wire.CommandApproval) -> ApprovalRequested | None:
         script = leave.script_of(asked.command)
-        given = {"command": script, "cwd": asked.cwd or ""}
-        verdict = leave.on_command(
-            script, self._script.tools, self._allow, escalated=self._escalated(asked)
-        )
-        tool, words = leave.COMMAND, self._said_by(asked.thread_id, asked.reason)
+        escalated = self._escalated(asked)
+        tool, given = leave.COMMAND, {"command": script, "cwd": asked.cwd or ""}
+        if escalated is not False:
+            tool, given["sandbox"] = ESCALATE, "outside" if escalated else "perhaps outside"
+        verdict = leave.on_command(script, self._script.tools, self._allow, escalated=escalated)
+        words = self._said_by(asked.thread_id, asked.reason)
         return self._judged(
             request, verdict, tool, given, asked.item_id, words, takes_yes=asked.takes_yes
         )
@@ -135,17 +137,21 @@ class Asked:
 
     def _change(self, request: Request, asked: wire.FileChangeApproval) -> ApprovalRequested | None:
         item = self._items.get((asked.thread_id, asked.item_id), wire.ThreadItem())
+        inside = self._inside(item)
         paths = [change.path for change in item.changes]
         given: dict[str, Any] = {"file_path": paths[0] if paths else ""}
+        if asked.grant_root is not None:
+            given["writable_from_now_on"] = asked.grant_root
+        if not inside:
+            given["sandbox"] = "outside"
         if len(paths) > 1:
             given["files"] = paths
         given["diff"] = "\n".join(change.diff for change in item.changes)
-        if asked.grant_root is not None:
-            given["writable_from_now_on"] = asked.grant_root
         verdict = leave.on_change(
-            item, asked.grant_root, self._script.tools, self._allow, inside=self._inside(item)
+            item, asked.grant_root, self._script.tools, self._allow, inside=inside
         )
-        tool, words = leave.change_tool(item), self._said_by(asked.thread_id, asked.reason)
+        tool = leave.change_tool(item) if inside and asked.grant_root is None else ESCALATE
+        words = self._said_by(asked.thread_id, asked.reason)
         return self._judged(request, verdict, tool, given, asked.item_id, words)
 
     def _inside(self, item: wire.ThreadItem) -> bool:

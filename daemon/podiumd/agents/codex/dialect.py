@@ -8,12 +8,12 @@ others beside it (``podiumd.agents.codex.others``).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final
+from collections.abc import Sequence
+from typing import Final
 
 from msgspec.structs import replace
 
-from podiumd.agents.codex.asked import Asked, RealPath
+from podiumd.agents.codex.asked import Asked, Called, RealPath
 from podiumd.agents.codex.ending import Ends
 from podiumd.agents.codex.others import Others
 from podiumd.agents.codex.script import Script
@@ -35,9 +35,6 @@ from podiumd.formats.codex import calls, wire
 from podiumd.formats.jsonrpc_lines import Answer, Bad, Notice, Request
 from podiumd.formats.jsonrpc_lines import read as read_line
 from podiumd.formats.said import read
-
-LookUp = Callable[[str, str], Mapping[str, Any] | None]
-"""Looks up what the model gave a call, in the session file of that path, by the call's id."""
 
 UNREACHABLE_MS: Final = 300_000
 """How long, in ms, the provider may be unreachable: Codex itself would try for ever."""
@@ -61,18 +58,12 @@ class CodexDialect:
     """The conversation of one turn. ``sent`` are the uuids of messages handed over so far."""
 
     def __init__(
-        self, script: Script, sent: Sequence[str], called: LookUp, real_path: RealPath
+        self, script: Script, sent: Sequence[str], called: Called, real_path: RealPath
     ) -> None:
         self.script = script
         self._steps = Steps(version=False)
         self._telling = Telling(structured=script.structured)
-        self._rollouts: dict[str, str] = {}
-        self._asked = Asked(
-            script,
-            lambda thread, call_id: called(self._rollouts.get(thread, ""), call_id),
-            real_path,
-            self._telling.name_of,
-        )
+        self._asked = Asked(script, called, real_path, self._telling.name_of)
         self._others = Others()
         self.ends = Ends()
         self._steers: dict[str, str] = {}
@@ -171,7 +162,6 @@ class CodexDialect:
         elif name == calls.OPEN:
             thread = read(wire.OpenedThread, answer.result).thread
             self._thread = thread.id
-            self._note(thread)
             if self.script.resumes:
                 self._begin_queued()
         elif name == calls.PROMPT:
@@ -184,11 +174,6 @@ class CodexDialect:
                 return [SessionNamed(self._thread)]
             self._steps.plan(calls.PROMPT, self.script.prompt_line(self._thread))
         return []
-
-    def _note(self, thread: wire.Thread) -> None:
-        """Note where Codex writes a thread down, a sub-agent's too: its calls are found there."""
-        if thread.path:
-            self._rollouts[thread.id] = thread.path
 
     def _begin_queued(self) -> None:
         name = self._others.begin()
@@ -220,9 +205,7 @@ class CodexDialect:
                 closed = self._asked.resolved(resolved.request_id)
                 return [] if closed is None else [ApprovalWithdrawn(closed)]
             case "thread/started":
-                begun = read(wire.Thread, params.get("thread"))
-                self._note(begun)
-                self._telling.thread(begun)
+                self._telling.thread(read(wire.Thread, params.get("thread")))
             case "thread/queue/changed":
                 if read(wire.ThreadNotification, params).thread_id == self._thread:
                     self._others.changed()

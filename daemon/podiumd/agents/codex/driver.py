@@ -17,7 +17,7 @@ from msgspec.structs import replace
 
 from podiumd import __version__
 from podiumd.agents.codex.dialect import CodexDialect
-from podiumd.agents.codex.files import find_rollout, look_back, look_up, real_path, size_of
+from podiumd.agents.codex.files import Rollouts, find_rollout, look_back, real_path, size_of
 from podiumd.agents.codex.greeting import greeting, traces
 from podiumd.agents.codex.kind import CODEX, CodexSettings
 from podiumd.agents.codex.script import Script, make_script, require_kept, store, stored
@@ -120,13 +120,14 @@ class CodexDriver(SpooledDriver[CodexDialect]):
 
     def _dialect_of(self, turn: TurnRequest | PendingTurn) -> CodexDialect:
         """Make the reader of a turn. Raises ``LookupError`` where nothing of it was stored."""
+        called = Rollouts(turn.environment).look_up
         if isinstance(turn, PendingTurn):
             script = stored(turn.directory)
             if script is None:
                 raise LookupError(f"turn {turn.turn_id} has left no words for its agent")
-            dialect = CodexDialect(script, turn.sent_uuids, look_up, real_path)
+            dialect = CodexDialect(script, turn.sent_uuids, called, real_path)
         else:
-            dialect = CodexDialect(_script_of(turn, self._settings()), (), look_up, real_path)
+            dialect = CodexDialect(_script_of(turn, self._settings()), (), called, real_path)
         self._dialects[turn.turn_id] = dialect
         return dialect
 

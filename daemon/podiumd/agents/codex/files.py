@@ -40,7 +40,23 @@ def size_of(rollout: Path | None) -> int:
         return 0
 
 
-def look_up(path: str, call_id: str) -> Mapping[str, Any] | None:
+class Rollouts:
+    """The session files of a turn's threads: its own, and those of sub-agents."""
+
+    def __init__(self, environment: Mapping[str, str]) -> None:
+        self._environment = environment
+        self._found: dict[str, Path] = {}
+
+    def look_up(self, thread_id: str, call_id: str) -> Mapping[str, Any] | None:
+        """Return what the model gave a call of a thread; see the function."""
+        path = self._found.get(thread_id) or find_rollout(thread_id, self._environment)
+        if path is None:
+            return None
+        self._found[thread_id] = path
+        return look_up(path, call_id)
+
+
+def look_up(path: Path, call_id: str) -> Mapping[str, Any] | None:
     """Return what the model gave a call that waits for leave; ``None`` where it is not found."""
     try:
         with open_plain(path) as file:

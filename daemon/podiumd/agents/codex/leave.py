@@ -15,10 +15,8 @@ from typing import Any, Final, Literal
 
 from podiumd.core.decide import policy
 from podiumd.core.decide.command_rules import only_reads
+from podiumd.core.decide.policy import ESCALATE
 from podiumd.formats.codex.wire import FileUpdateChange, ThreadItem
-
-ESCALATE: Final = "Escalate"
-"""What a recipe allows where it lets commands out of the sandbox unasked."""
 
 READ_ONLY: Final = "read-only"
 """The tools of a step that may change nothing."""

@@ -11,7 +11,7 @@ from typing import Literal
 from msgspec.structs import replace
 
 from podiumd.agents.codex.dialect import CodexDialect
-from podiumd.agents.codex.files import find_rollout, look_back, look_up, real_path
+from podiumd.agents.codex.files import Rollouts, find_rollout, look_back, real_path
 from podiumd.agents.codex.script import stored
 from podiumd.drivers.agent_process import end_leftovers
 from podiumd.drivers.base import PendingTurn, TurnStatus
@@ -28,7 +28,8 @@ async def settle(pending: PendingTurn) -> TurnStatus:
     script = stored(pending.directory)
     if script is None:
         return TurnStatus(state="absent", detail="the agent was not begun")
-    dialect = CodexDialect(script, pending.sent_uuids, look_up, real_path)
+    called = Rollouts(pending.environment).look_up
+    dialect = CodexDialect(script, pending.sent_uuids, called, real_path)
     torn = await replay(pending, dialect)
     thread = dialect.opened or pending.agent_session_id or ""
     rollout = find_rollout(thread, pending.environment)

@@ -8,6 +8,7 @@ from podiumd.core.decide import own_questions
 from podiumd.core.decide.command_rules import CommandRule, offered
 from podiumd.core.decide.decision import CHOICES, Decision
 from podiumd.core.decide.own_questions import OwnQuestion
+from podiumd.core.decide.policy import ESCALATE
 from podiumd.core.run import commands as c
 from podiumd.core.run import facts as f
 from podiumd.core.run.state import Question, RunState
@@ -113,9 +114,10 @@ def _question_text(seen: c.ReportApproval) -> str:
     """Return what the agent wants, in its call's own words: a description is only the model's
     claim."""
     telling = [seen.input[name] for name in _TELLING if isinstance(seen.input.get(name), str)]
+    wish = "go outside the sandbox" if seen.tool == ESCALATE else f"use {seen.tool}"
     if not telling:
-        return f"May the agent use {seen.tool}?"
-    return f"May the agent use {seen.tool}? {_cut(telling[0], TEXT_CHARACTERS)}"
+        return f"May the agent {wish}?"
+    return f"May the agent {wish}? {_cut(telling[0], TEXT_CHARACTERS)}"
 
 
 def _detail(seen: c.ReportApproval) -> str:

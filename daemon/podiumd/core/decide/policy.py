@@ -20,6 +20,9 @@ Mode = Literal["confirm", "allow-all", "read-only"]
 
 MODES: Final[tuple[Mode, ...]] = ("confirm", "allow-all", "read-only")
 
+ESCALATE: Final = "Escalate"
+"""The tool of what wants out of an agent's sandbox. No other tool's leave covers it."""
+
 _NAMED: Final[dict[str, frozenset[str]]] = {
     "Bash": frozenset({"run_command", "run_tests"}),
     "Edit": frozenset({"patch"}),

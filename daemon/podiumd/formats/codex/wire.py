@@ -28,10 +28,9 @@ def emitted_at(line: bytes) -> int:
 
 
 class Thread(Said, frozen=True):
-    """A conversation. ``path`` is its session file; a sub-agent's has a parent."""
+    """A conversation; a sub-agent's has a parent."""
 
     id: str = ""
-    path: str | None = None
     parent_thread_id: str | None = None
     agent_nickname: str | None = None
 
