@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 import json
-from posixpath import normpath
-from typing import Any
 
 import pytest
 
-from podiumd.agents.codex.dialect import UNREACHABLE_MS, CodexDialect
-from podiumd.agents.codex.script import Script
-from podiumd.core.reply.report import Denial, Tokens
+from podiumd.agents.codex.dialect import UNREACHABLE_MS
+from podiumd.core.reply.report import Tokens
 from podiumd.drivers.base import (
     ApprovalRequested,
-    ApprovalWithdrawn,
-    Decision,
     Output,
     PromptState,
     SessionNamed,
@@ -22,82 +17,26 @@ from podiumd.drivers.base import (
 )
 from podiumd.drivers.dialect import Aftermath, Ending
 from podiumd.formats.codex import calls
+from tests.agents.codex.talk import (
+    BEGUN,
+    OPENED,
+    RESTS,
+    STEER,
+    THREAD,
+    TURN,
+    UUID,
+    command,
+    dialect,
+    ended,
+    feed,
+    item,
+    line,
+    notice,
+    running,
+    script,
+    written,
+)
 from tests.formats import fixtures
-
-UUID = "11111111-2222-4333-8444-555555555555"
-STEER = "99999999-2222-4333-8444-555555555555"
-THREAD, TURN = "thread", "turn"
-
-
-def script(**changes: Any) -> Script:
-    fields: dict[str, Any] = {
-        "opening": "",
-        "prompt": "go",
-        "uuid": UUID,
-        "settings": {"cwd": "/w"},
-    }
-    return Script(**{**fields, **changes})
-
-
-def real_path(path: str) -> str:
-    """Follow the one symlink there is."""
-    return normpath(path).replace("/w/link", "/outside")
-
-
-def dialect(given: Script | None = None, sent: tuple[str, ...] = ()) -> CodexDialect:
-    return CodexDialect(given or script(), sent, lambda thread, call_id: {}, real_path)
-
-
-def line(**values: Any) -> bytes:
-    return json.dumps(values).encode()
-
-
-def notice(method: str, **params: Any) -> bytes:
-    where = {"threadId": THREAD, "turnId": TURN}
-    return line(method=method, params={**where, **params}, emittedAtMs=1)
-
-
-def item(type: str, *, done: bool = False, id: str = "i", **more: Any) -> bytes:
-    return notice(
-        f"item/{'completed' if done else 'started'}", item={"type": type, "id": id, **more}
-    )
-
-
-OPENED = (
-    line(id=calls.INITIALIZE, result={}),
-    line(id=calls.ACCOUNT, result={"account": None, "requiresOpenaiAuth": False}),
-    line(id=calls.OPEN, result={"thread": {"id": THREAD, "path": "/r.jsonl"}, "model": "m"}),
-)
-BEGUN = (
-    line(id=calls.PROMPT, result={"turn": {"id": TURN, "status": "inProgress"}}),
-    line(id=f"m:{calls.PROMPT}", error={"code": -32600, "message": "unknown"}),
-    item("userMessage", clientId=UUID),
-)
-
-
-def ended(status: str = "completed", **error: Any) -> bytes:
-    turn = {"id": TURN, "status": status, "error": error or None}
-    return notice("turn/completed", turn=turn)
-
-
-RESTS = line(id=calls.REST, result={"data": []})
-"""The answer to what is queued after the turn."""
-
-
-def feed(one: CodexDialect, *lines: bytes) -> list[TurnEvent]:
-    return [event for data in lines for event in one.feed(data)]
-
-
-def running(given: Script | None = None) -> CodexDialect:
-    one = dialect(given)
-    feed(one, *OPENED)
-    one.replies()
-    feed(one, *BEGUN)
-    return one
-
-
-def written(one: CodexDialect) -> list[dict[str, Any]]:
-    return [json.loads(data) for group in one.replies() for data in group]
 
 
 def test_the_prompt_follows_the_login_and_the_thread_with_its_mark() -> None:
@@ -213,163 +152,6 @@ def test_an_interrupt_waits_for_the_turn_where_it_has_not_begun() -> None:
     assert one.report(Ending(kind="interrupted", detail="stopped")).kind == "interrupted"
 
 
-def command(id: int, script: str, **more: Any) -> bytes:
-    params = {
-        "threadId": THREAD,
-        "itemId": f"c{id}",
-        "command": f"/bin/bash -lc '{script}'",
-        **more,
-    }
-    return line(id=id, method="item/commandExecution/requestApproval", params=params)
-
-
-def test_a_question_is_answered_for_once_withdrawn_and_answered_again() -> None:
-    one = running()
-    (asked,) = feed(one, command(0, "make x", reason="why", cwd="/w"))
-    assert asked == ApprovalRequested("0", "Bash", {"command": "make x", "cwd": "/w"}, "c0", "why")
-    assert one.waits_for_answer and list(one.open_requests()) == [asked]
-    answer = one.answer("0", Decision("allow", rule="Bash(make x)"))
-    assert answer is not None and json.loads(answer[0])["result"] == {"decision": "accept"}
-    assert one.answer("0", Decision("deny")) == answer and not one.waits_for_answer
-    assert one.answer("7", Decision("allow")) is None
-    assert feed(one, command(1, "make x")) == []
-    assert [each["result"] for each in written(one)] == [{"decision": "accept"}]
-    feed(one, command(2, "make y"))
-    resolved = notice("serverRequest/resolved", requestId=2)
-    assert feed(one, resolved) == [ApprovalWithdrawn("2")] and feed(one, resolved) == []
-    feed(one, command(3, "rm x"))
-    one.answer("3", Decision("deny"))
-    assert one.report(Ending()).denials == (Denial("Bash", "c3"),)
-
-
-def test_a_sub_agents_call_is_looked_up_in_its_own_thread() -> None:
-    calls_of: dict[str, dict[str, Any]] = {
-        THREAD: {"c0": {}},
-        "sub": {"c1": {"sandbox_permissions": "require_escalated"}, "c2": {}},
-    }
-    one = CodexDialect(
-        script(allow=("Bash(make x)",)),
-        (),
-        lambda thread, call_id: calls_of.get(thread, {}).get(call_id),
-        real_path,
-    )
-    feed(one, *OPENED, *BEGUN)
-    assert feed(one, command(0, "make x")) == []
-    assert feed(one, command(2, "ls", threadId="sub")) == []
-    for asks in (
-        command(1, "ls", threadId="sub"),
-        command(3, "ls", threadId="sub"),
-        command(0, "ls", threadId="sub"),
-        command(0, "make x", threadId="unknown"),
-    ):
-        (found,) = feed(one, asks)
-        assert isinstance(found, ApprovalRequested) and found.tool == "Escalate"
-        assert "outside" in found.input["sandbox"]
-
-
-def test_leave_for_once_that_codex_does_not_offer_is_never_given() -> None:
-    one = running(script(allow=("Bash(make x)",)))
-    offered = ["acceptForSession", {"acceptWithExecpolicyAmendment": {}}, "decline", "cancel"]
-    (asked,) = feed(one, command(0, "make x", availableDecisions=offered))
-    assert isinstance(asked, ApprovalRequested) and written(one) == []
-    no = one.answer("0", Decision("deny"))
-    assert no is not None and json.loads(no[0])["result"] == {"decision": "decline"}
-    feed(one, command(1, "make x", availableDecisions=offered))
-    stop = one.answer("1", Decision("allow"))
-    assert stop is not None and json.loads(stop[0])["method"] == "turn/interrupt"
-    assert one.hopeless == "Codex offers no leave for once: nothing was allowed"
-    assert one.report(Ending()).kind == "failed"
-    reading = running(script(tools="read-only"))
-    assert feed(reading, command(0, "make x", availableDecisions=["accept", "cancel"])) == []
-    assert [each["result"] for each in written(reading)] == [{"decision": "decline"}]
-
-
-def test_a_change_of_files_shows_what_is_changed() -> None:
-    one = running()
-    change = {"path": "/w/a", "diff": "+x", "kind": {"type": "update"}}
-    feed(one, item("fileChange", id="f", changes=[change, {**change, "path": "/w/b"}]))
-    request = {"threadId": THREAD, "itemId": "f", "reason": None, "grantRoot": "/etc"}
-    (asked,) = feed(one, line(id=1, method="item/fileChange/requestApproval", params=request))
-    assert isinstance(asked, ApprovalRequested) and asked.tool == "Escalate"
-    assert asked.input["files"] == ["/w/a", "/w/b"]
-    assert asked.input["writable_from_now_on"] == "/etc"
-
-
-def changes(id: int, *paths: str, moved_to: str | None = None) -> tuple[bytes, bytes]:
-    """A change of files, and the request for leave."""
-    kind = {"type": "update", "move_path": moved_to}
-    told = [{"path": path, "diff": "+x", "kind": kind} for path in paths]
-    request = {"threadId": THREAD, "itemId": f"f{id}"}
-    return (
-        item("fileChange", id=f"f{id}", changes=told),
-        line(id=id, method="item/fileChange/requestApproval", params=request),
-    )
-
-
-def asked_in(events: list[TurnEvent]) -> list[ApprovalRequested]:
-    return [event for event in events if isinstance(event, ApprovalRequested)]
-
-
-def test_an_allowed_change_stays_in_the_working_directory_or_is_asked() -> None:
-    one = running(script(allow=("Edit",)))
-    assert asked_in(feed(one, *changes(0, "/w/a", "/w/b/c", "d", moved_to="/w/e"))) == []
-    assert [each["result"] for each in written(one)] == [{"decision": "accept"}]
-    outside = ["/etc/a", "../a", "/w/../a", "/w/link/a", "/wide/a", "/w", "/w/.git/hooks/x"]
-    for number, path in enumerate([*outside, "/w/b/.GIT/x", "/w/.codex/x", "/w/.agents/x"], 1):
-        (asked,) = asked_in(feed(one, *changes(number, "/w/a", path)))
-        assert (asked.tool, asked.input["sandbox"]) == ("Escalate", "outside"), path
-    assert asked_in(feed(one, *changes(20, "/w/a", moved_to="/etc/a")))
-    item_of_another = {"threadId": "sub", "itemId": "f0"}
-    method = "item/fileChange/requestApproval"
-    assert asked_in(feed(one, line(id=21, method=method, params=item_of_another)))
-    assert written(one) == []
-
-
-def test_the_models_own_question_is_answered_in_its_form() -> None:
-    one = running()
-    option = {"label": "Red", "description": "warm"}
-    question = {"id": "q", "header": "Colour", "question": "Which?", "options": [option]}
-    params = {"threadId": THREAD, "itemId": "i", "questions": [question, {"id": "r"}]}
-    (asked,) = feed(one, line(id=1, method="item/tool/requestUserInput", params=params))
-    assert isinstance(asked, ApprovalRequested) and asked.asks_person
-    assert asked.input["questions"][0]["options"] == [option]
-    given = Decision("allow", updated_input={"answers": {"Which?": "Red"}})
-    answer = one.answer("1", given)
-    assert answer is not None and json.loads(answer[0])["result"] == {
-        "answers": {"q": {"answers": ["Red"]}, "r": {"answers": []}}
-    }
-
-
-def elicitation(id: int, server: str, **meta: Any) -> bytes:
-    params = {"threadId": THREAD, "serverName": server, "message": "May it?", "_meta": meta}
-    return line(id=id, method="mcpServer/elicitation/request", params=params)
-
-
-def test_podiums_own_tools_need_no_word_and_another_servers_do() -> None:
-    one = running(script(served=("save",), allow=("mcp__wiki__read",)))
-    call = {"codex_approval_kind": "mcp_tool_call", "tool_params": {"a": 1}}
-    assert feed(one, elicitation(0, "podium", tool_name="save", **call)) == []
-    assert feed(one, elicitation(1, "podium", tool_name="transition", **call)) == []
-    assert feed(one, elicitation(2, "wiki", tool_name="read", **call)) == []
-    assert feed(one, elicitation(3, "wiki")) == []
-    (asked,) = feed(one, elicitation(4, "wiki", tool_name="edit", **call))
-    assert isinstance(asked, ApprovalRequested)
-    assert (asked.tool, asked.input) == ("mcp__wiki__edit", {"a": 1})
-    actions = [each["result"]["action"] for each in written(one)]
-    assert actions == ["accept", "decline", "accept", "decline"]
-    answer = one.answer("4", Decision("deny"))
-    assert answer is not None and json.loads(answer[0])["result"]["action"] == "decline"
-    reading = running(script(tools="read-only"))
-    assert feed(reading, elicitation(0, "wiki", tool_name="edit", **call)) == []
-    assert [one.tool for one in reading.report(Ending()).denials] == ["mcp__wiki__edit"]
-
-
-def test_a_request_that_is_not_ours_is_answered_at_once() -> None:
-    one = running()
-    assert feed(one, line(id=5, method="item/tool/call", params={})) == []
-    assert [each["error"]["code"] for each in written(one)] == [-32601]
-
-
 def test_only_the_turn_of_the_prompt_ends_it() -> None:
     one = running()
     thread = {"id": "sub", "parentThreadId": THREAD, "agentNickname": "Erdos"}
@@ -399,6 +181,8 @@ def over(turn: str, thread: str = THREAD) -> bytes:
 
 
 ACTIVE = {"code": -32600, "message": "thread already has an active or pending turn"}
+
+
 EMPTY = {"code": -32600, "message": "queue is empty"}
 
 

@@ -120,6 +120,10 @@ class Asked:
         script = leave.script_of(asked.command)
         escalated = self._escalated(asked)
         tool, given = leave.COMMAND, {"command": script, "cwd": asked.cwd or ""}
+        network = asked.network_approval_context
+        if network is not None:
+            given = {"url": f"{network.protocol}://{network.host}", "for_command": script}
+            script = ""  # its leave was for the sandbox, which reaches no network
         if escalated is not False:
             tool, given["sandbox"] = ESCALATE, "outside" if escalated else "perhaps outside"
         verdict = leave.on_command(script, self._script.tools, self._allow, escalated=escalated)
@@ -129,7 +133,11 @@ class Asked:
         )
 
     def _escalated(self, asked: wire.CommandApproval) -> bool | None:
-        """Return whether the call wants out of the sandbox, ``None`` where it is not found."""
+        """Return whether the call wants out of the sandbox, ``None`` where it is not known."""
+        if asked.network_approval_context is not None:
+            return True
+        if asked.approval_id is not None:
+            return None
         arguments = self._called(asked.thread_id, asked.item_id)
         if arguments is None:
             return None

@@ -194,11 +194,19 @@ class AccountResponse(Said, frozen=True):
     requires_openai_auth: bool = False
 
 
+class NetworkApprovalContext(Said, frozen=True):
+    """The host that a command wants to reach. ``protocol``: http, https, socks5Tcp or socks5Udp."""
+
+    host: str = ""
+    protocol: str = ""
+
+
 class CommandApproval(Said, frozen=True):
     """``item/commandExecution/requestApproval``: may this command be run?
 
     ``reason`` is the model's. ``available_decisions`` are the answers that it offers, words or
-    objects; a no is taken always.
+    objects; a no is taken always. ``approval_id``: it is about a part of the call alone.
+    ``network_approval_context``: what is asked is to reach that, for a command that runs.
     """
 
     thread_id: str = ""
@@ -207,7 +215,9 @@ class CommandApproval(Said, frozen=True):
     command: str | None = None
     cwd: str | None = None
     reason: str | None = None
+    approval_id: str | None = None
     available_decisions: tuple[Any, ...] | None = None
+    network_approval_context: NetworkApprovalContext | None = None
 
     @property
     def takes_yes(self) -> bool:
@@ -277,6 +287,7 @@ GIVEN: Final[Mapping[str, type[Said]]] = {
     "ItemCompletedNotification": ItemNotification,
     "ItemStartedNotification": ItemNotification,
     "McpServerElicitationRequestParams": Elicitation,
+    "NetworkApprovalContext": NetworkApprovalContext,
     "RateLimitSnapshot": RateLimitSnapshot,
     "RateLimitWindow": RateLimitWindow,
     "ReasoningSummaryTextDeltaNotification": DeltaNotification,
