@@ -130,6 +130,12 @@ def changes(id: int, *paths: str, moved_to: str | None = None) -> tuple[bytes, b
     )
 
 
+def test_where_a_file_is_moved_to_stands_before_what_is_changed() -> None:
+    (asked,) = asked_in(feed(running(), *changes(0, "/w/a", moved_to="/w/b")))
+    assert [*asked.input] == ["file_path", "moved_to", "diff"]
+    assert asked.input["moved_to"] == ["/w/b"]
+
+
 def test_an_allowed_change_stays_in_the_working_directory_or_is_asked() -> None:
     one = running(script(allow=("Edit",)))
     assert asked_in(feed(one, *changes(0, "/w/a", "/w/b/c", "d", moved_to="/w/e"))) == []

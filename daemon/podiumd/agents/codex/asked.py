@@ -152,6 +152,9 @@ class Asked:
             given["writable_from_now_on"] = asked.grant_root
         if not inside:
             given["sandbox"] = "outside"
+        moved = [to for to in map(leave.moved_to, item.changes) if to is not None]
+        if moved:
+            given["moved_to"] = moved
         if len(paths) > 1:
             given["files"] = paths
         given["diff"] = "\n".join(change.diff for change in item.changes)
