@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 from podiumd.agents.codex.dialect import CodexDialect
+from podiumd.core.decide.own_questions import answers_of
 from podiumd.core.reply.report import Denial
 from podiumd.drivers.base import (
     ApprovalRequested,
@@ -163,6 +164,21 @@ def test_the_models_own_question_is_answered_in_its_form() -> None:
     answer = one.answer("1", given)
     assert answer is not None and json.loads(answer[0])["result"] == {
         "answers": {"q": {"answers": ["Red"]}, "r": {"answers": []}}
+    }
+
+
+def test_questions_in_the_same_words_have_an_answer_each() -> None:
+    one = running()
+    texts = ("Sure?", "Sure?", "Sure? (2)")
+    questions = [{"id": str(number), "question": text} for number, text in enumerate(texts)]
+    params = {"threadId": THREAD, "itemId": "i", "questions": questions}
+    (asked,) = asked_in(feed(one, line(id=1, method="item/tool/requestUserInput", params=params)))
+    told = answers_of(asked.input, "yes; no; later", "")
+    answer = one.answer("1", Decision("allow", updated_input={"answers": told}))
+    assert answer is not None and json.loads(answer[0])["result"]["answers"] == {
+        "0": {"answers": ["yes"]},
+        "1": {"answers": ["no"]},
+        "2": {"answers": ["later"]},
     }
 
 

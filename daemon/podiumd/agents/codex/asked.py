@@ -9,7 +9,8 @@ that is given again, or too late, does nothing.
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from itertools import chain, count
 from typing import Any, Final
 
 import msgspec
@@ -195,24 +196,25 @@ class Asked:
         return None
 
     def _question(self, request: Request, asked: wire.UserInputRequest) -> ApprovalRequested | None:
+        texts = _apart([one.question for one in asked.questions])
         questions = [
             {
-                "question": one.question,
+                "question": text,
                 "header": one.header,
                 "options": [
                     {"label": option.label, "description": option.description}
                     for option in one.options or ()
                 ],
             }
-            for one in asked.questions
+            for text, one in zip(texts, asked.questions, strict=True)
         ]
 
         def answers(decision: Decision) -> dict[str, Any]:
             said = (decision.updated_input or {}).get("answers", {})
             return {
                 "answers": {
-                    one.id: {"answers": [said[one.question]] if one.question in said else []}
-                    for one in asked.questions
+                    one.id: {"answers": [said[text]] if text in said else []}
+                    for text, one in zip(texts, asked.questions, strict=True)
                 }
             }
 
@@ -261,6 +263,15 @@ class Asked:
 
     def _denied(self, asked: ApprovalRequested) -> None:
         self.denials[asked.request_id] = Denial(asked.tool, asked.tool_use_id)
+
+
+def _apart(texts: Sequence[str]) -> list[str]:
+    """Number the texts that are there twice: an answer goes by the text of its question."""
+    apart: list[str] = []
+    for text in texts:
+        numbered = (f"{text} ({number})" for number in count(2))
+        apart.append(next(one for one in chain((text,), numbered) if one not in apart))
+    return apart
 
 
 def _leave_for_once(decision: Decision) -> dict[str, Any]:
