@@ -7,7 +7,8 @@ answers at once and is idle, ``open`` never closes its prompt, ``torn`` ends wit
 ``hooked`` asks at a hook, ``waits`` takes its prompt up when the pipe ``gate`` is opened and is
 done after a second message, ``garbage`` writes a line that is not JSON, ``silent`` says nothing
 but waits, ``exits`` ends before the turn does, ``retries`` fails to reach its model once
-the pipe ``gate`` is opened.
+the pipe ``gate`` is opened, ``endless`` begins a line that has no end yet, ``complains`` writes as
+much to stderr.
 """
 
 from __future__ import annotations
@@ -65,6 +66,10 @@ def prompted(uuid: str) -> None:
         os.write(1, b"{torn in the mid\n")
     if "exits" in WORDS:
         sys.exit(7)
+    if "endless" in WORDS:
+        os.write(1, b"x" * 100_000)
+    if "complains" in WORDS:
+        os.write(2, b"x" * 100_000)
     if "torn" in WORDS:
         os.write(1, b'{"type": "assis')
         sys.exit(0)

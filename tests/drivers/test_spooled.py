@@ -32,7 +32,7 @@ from podiumd.drivers.base import (
 )
 from podiumd.drivers.dialect import Group
 from podiumd.drivers.fifo import Fifo, LineTooLong
-from podiumd.drivers.spool import SpoolWatch, watch_spools
+from podiumd.drivers.spool import SpoolWatch
 from podiumd.tools import failpoints
 from podiumd.tools.files.private_file import write_private
 from podiumd.tools.process import cgroup
@@ -307,20 +307,6 @@ async def test_a_cut_line_ends_the_turn_as_broken_and_nothing_more_is_sent(
                 monkeypatch.undo()
     assert turn.report.kind == "broken" and turn.report.exit_status == -signal.SIGTERM
     assert turn.report.undelivered == ()
-
-
-async def test_an_agent_that_writes_without_end_is_stopped(
-    bench: Callable[..., Rig], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(spooled, "MEBIBYTE", 10)
-    async with watch_spools() as watch:
-        claude = ClaudeDriver(watch, lambda: 1)
-        async with claude.turn(bench("asks").request()) as turn:
-            await follow(turn)
-    assert turn.report.kind == "failed"
-    assert turn.report.detail == (
-        "the agent wrote more than 1 MiB of output (limits.spool_megabytes)"
-    )
 
 
 async def test_an_error_around_a_turn_comes_out_as_it_was_and_the_agent_is_ended(

@@ -143,6 +143,16 @@ class SpoolReader:
         os.close(self._file)
 
     @property
+    def size(self) -> int:
+        """Return how much the file holds now, read or not."""
+        return os.fstat(self._file).st_size
+
+    @property
+    def position(self) -> int:
+        """Return up to where the file was read, which may be within a line."""
+        return self._position
+
+    @property
     def partial(self) -> bool:
         """Return whether bytes stand after the last newline that was read."""
         return bool(self._buffer or self._dropped)

@@ -19,6 +19,7 @@ import trio
 
 from podiumd.core.reply.report import EndKind, TurnReport
 from podiumd.drivers.agent_process import (
+    ERRORS,
     PIPE,
     SPOOL,
     AgentProcess,
@@ -157,10 +158,11 @@ class SpooledTurn:
         elif gone:
             self._end(None, "")
         else:
+            self._judge()  # by what is no line yet, too
             at, kind, detail = self._patience()
             if trio.current_time() >= at:
                 self._end(kind, detail)
-            else:
+            elif self._ended is None:
                 await self._bell.wait(at - trio.current_time())
 
     async def _reply(self) -> None:
@@ -205,9 +207,17 @@ class SpooledTurn:
             self._end(None, "")
         elif self._dialect.hopeless:
             self._end(None, self._dialect.hopeless)
-        elif self._spool.offset > self._spool_megabytes * MEBIBYTE:
+        elif self._written() > self._spool_megabytes * MEBIBYTE:
             bound = f"{self._spool_megabytes} MiB of output (limits.spool_megabytes)"
             self._end("failed", f"the agent wrote more than {bound}")
+
+    def _written(self) -> int:
+        """Return how much the agent has written, to stderr too, and within a line."""
+        try:
+            errors = (self._directory / ERRORS).stat().st_size
+        except OSError:  # removed by a person
+            errors = 0
+        return self._spool.size + errors
 
     def _patience(self) -> tuple[float, EndKind | None, str]:
         """Until when to wait for the next line, and what it means if none comes."""
@@ -356,7 +366,9 @@ class SpooledTurn:
                 self._process.signal(number)
                 with trio.move_on_after(STEP_SECONDS):
                     await self._until(gone)
-        while self._read(keep=False) or not self._spool.at_end:
+        # What it left running may write on without end: what stands there now is read.
+        there = self._spool.size
+        while self._spool.position < there and (self._read(keep=False) or not self._spool.at_end):
             await trio.lowlevel.checkpoint()
 
     async def _until(self, done: Callable[[], bool]) -> None:
