@@ -9,6 +9,7 @@ import msgspec
 
 from podiumd.core.reply.report import EndKind, Tokens, TurnReport
 from podiumd.drivers.dialect import Ending
+from podiumd.drivers.words import Words
 from podiumd.formats.acp.wire import AUTH_REQUIRED, PromptResponse
 from podiumd.formats.jsonrpc_lines import Failure
 
@@ -35,7 +36,7 @@ class Ends:
 
     def __init__(self, *, errors_as_text: bool) -> None:
         self._errors_as_text = errors_as_text
-        self.texts: list[str] = []
+        self.texts = Words()
         self.end: End | None = None
         """The turn as it ended."""
         self.refused: End | None = None
@@ -81,14 +82,14 @@ class Ends:
         elif reason in _REASONS:
             self.end = End("failed", _REASONS[reason])
         elif self._is_error(tool_begun=tool_begun):
-            words = "".join(self.texts).strip()
+            words = "".join(self.texts.all()).strip()
             said = _RETRIED.sub("", words, count=1) or words
             self.end = End("api_error", said, _status_in(said))
         else:
             self.end = End("done")
 
     def _is_error(self, *, tool_begun: bool) -> bool:
-        words = "".join(self.texts)
+        words = "".join(self.texts.all())
         if not self._errors_as_text or tool_begun or not words:
             return False
         wrote = self.tokens is not None and self.tokens.written > 0
@@ -98,7 +99,7 @@ class Ends:
     def report(self, ending: Ending, *, prompt_recorded: bool, tool_begun: bool) -> TurnReport:
         """Build the report."""
         end = self._judged(ending)
-        texts = tuple(self.texts)
+        texts = tuple(self.texts.all())
         return TurnReport(
             kind=end.kind,
             detail=end.detail,

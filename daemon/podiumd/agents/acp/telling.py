@@ -7,6 +7,7 @@ from typing import Any, Final
 from podiumd.agents.acp import leave
 from podiumd.agents.acp.rows import ENDED
 from podiumd.drivers.base import Output, TurnEvent
+from podiumd.drivers.words import Words
 from podiumd.formats.acp.wire import SessionUpdate, ToolCall, text_of
 
 DETAIL_CHARACTERS: Final = 200
@@ -17,9 +18,9 @@ _TELLING: Final = ("file_path", "path", "pattern", "query", "url")
 
 
 class Telling:
-    """The words of one turn: pieces of a message are joined in ``texts``."""
+    """The words of one turn: the pieces of its messages are gathered in ``texts``."""
 
-    def __init__(self, texts: list[str]) -> None:
+    def __init__(self, texts: Words) -> None:
         self._texts = texts
         self._open = ""
         self._message = 0
@@ -34,8 +35,8 @@ class Telling:
         if not self._open or (name and name != self._open):
             self._message += 1
             self._open = name or f"message {self._message}"
-            self._texts.append("")
-        self._texts[-1] += piece
+            self._texts.begin()
+        self._texts.add(piece)
         return [Output(self._open, "text", piece)]
 
     def thoughts(self, update: SessionUpdate) -> list[TurnEvent]:

@@ -236,7 +236,8 @@ class CodexDialect:
         if item.type in wire.WORKING:
             self.tool_begun = True
         if ours and done and item.type == "agentMessage":
-            self.ends.texts.append(item.text)
+            self.ends.texts.begin()
+            self.ends.texts.add(item.text)
         return self._telling.item(found, done=done, ours=ours)
 
     def _queued(self, turn: str, item: wire.ThreadItem, *, done: bool) -> list[TurnEvent]:

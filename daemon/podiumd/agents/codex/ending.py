@@ -8,6 +8,7 @@ from typing import Any
 from podiumd.agents.codex.verdict import End, end_of
 from podiumd.core.reply.report import EndKind, Tokens, TurnReport
 from podiumd.drivers.dialect import Ending
+from podiumd.drivers.words import Words
 from podiumd.formats.codex.wire import RateLimitSnapshot, TokenUsageBreakdown, Turn
 
 
@@ -17,7 +18,7 @@ class Ends:
     def __init__(self) -> None:
         self.turn: Turn | None = None
         """The turn as it ended."""
-        self.texts: list[str] = []
+        self.texts = Words()
         self.limits = RateLimitSnapshot()
         self.refused: End | None = None
         """Why going on makes no sense."""
@@ -52,7 +53,7 @@ class Ends:
     ) -> TurnReport:
         """Build the report. ``forced``: an end that was decided from outside."""
         end = End(*forced) if forced is not None else self._end(ending, prompt_recorded)
-        texts, answer = [*self.texts], None
+        texts, answer = self.texts.all(), None
         if structured and texts and (answer := answer_in(texts[-1])) is not None:
             texts.pop()  # it is the answer's form, and no prose
         recorded = ending.aftermath.prompt_recorded
