@@ -14,7 +14,7 @@ import os
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from podiumd import __version__
 from podiumd.config.load import ConfigError, Loaded, flatten, load
@@ -22,6 +22,9 @@ from podiumd.config.paths import PlaceError, prepare
 from podiumd.host.instance import AlreadyRunning
 from podiumd.observe.logs import log, set_up
 from podiumd.service.arguments import add_arguments as add_service_arguments
+
+_STOPPED: Final = 130
+"""The exit code of what Ctrl-C, or a signal in its place, has ended."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -122,7 +125,7 @@ def _try(options: argparse.Namespace) -> int:
     from podiumd.agents.halves import SettingFault
     from podiumd.doctor import report, trial_report
     from podiumd.doctor.run import configured
-    from podiumd.doctor.trial import Result, try_out
+    from podiumd.doctor.trial import Result, try_out_or_stop
 
     def show(result: Result) -> None:
         if not options.json:
@@ -130,14 +133,16 @@ def _try(options: argparse.Namespace) -> int:
 
     try:
         agent, environ = configured(os.environ, Path.home(), options.config, options.agent)
-        trial = trio.run(try_out, agent, environ, show)
+        trial = trio.run(try_out_or_stop, agent, environ, show)
     except (LookupError, SettingFault) as error:
         print(f"podiumd: {error}", file=sys.stderr)
         return 1
     except (KeyboardInterrupt, BaseExceptionGroup) as stopped:
         if isinstance(stopped, BaseExceptionGroup) and not stopped.subgroup(KeyboardInterrupt):
             raise
-        return 130  # by Ctrl-C, once the agent has ended and its directory is gone
+        return _STOPPED
+    if trial is None:
+        return _STOPPED  # once the agent has ended and its directory is gone
     if options.json:
         code = _emit(json.dumps(trial_report.document(trial)))
     else:

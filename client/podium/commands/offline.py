@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json as library
+import signal
 import subprocess
 import sys
 from typing import TYPE_CHECKING
@@ -13,6 +14,8 @@ from podium.errors import INTERRUPTED, Failure
 from podium.rpc.installed import daemon_command
 
 if TYPE_CHECKING:
+    from types import FrameType
+
     from podium import protocol
 
 
@@ -23,7 +26,7 @@ def doctor(whole: bool, config: str | None, json: bool) -> int:
 
 def try_out(agent: str, config: str | None, json: bool) -> int:
     """``podium agent try``: exit code 1 where a case fails."""
-    return _run([*daemon_command(config, "try", json=json), "--", agent])
+    return _run_to_its_end([*daemon_command(config, "try", json=json), "--", agent])
 
 
 def unready(config: str | None) -> str:
@@ -92,6 +95,32 @@ def _run(command: list[str]) -> int:
         return subprocess.run(command, env=paths.for_child(), check=False).returncode
     except KeyboardInterrupt:
         return INTERRUPTED  # the child has had it as well: 'logs --follow' ends so
+
+
+def _run_to_its_end(command: list[str]) -> int:
+    """Run a command that has to tidy up: what would end us ends it, and is waited for."""
+    sys.stdout.flush()
+    started: list[subprocess.Popen[bytes]] = []
+    caught: list[int] = []
+
+    def pass_on(number: int, _: FrameType | None) -> None:
+        caught.append(number)
+        for child in started:
+            child.terminate()
+
+    ending = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    before = {one: signal.getsignal(one) for one in ending}
+    for one in (one for one in ending if before[one] is not signal.SIG_IGN):
+        signal.signal(one, pass_on)
+    try:
+        started.append(subprocess.Popen(command, env=paths.for_child()))
+        if caught:
+            started[0].terminate()
+        status = started[0].wait()
+    finally:
+        for one in ending:
+            signal.signal(one, before[one])
+    return INTERRUPTED if caught else status
 
 
 def _ask(action: str) -> str:

@@ -6,9 +6,10 @@ No prompt is sent, so it costs nothing. What the agent keeps of it outside the d
 from __future__ import annotations
 
 import shutil
+import signal
 import tempfile
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from pathlib import Path
 from typing import Final, Literal
 
@@ -108,6 +109,30 @@ class _Bench:
         async with self._driver.turn(request) as turn:
             events = [event async for event in turn]
         return turn.report, events
+
+
+async def try_out_or_stop(
+    agent: ConfiguredAgent, environ: Mapping[str, str], note: Callable[[Result], None]
+) -> Trial | None:
+    """Try an agent out, as ``try_out``; ``None``: a signal has ended it."""
+    trial = None
+    with trio.open_signal_receiver(*_ending_signals()) as signals:
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(_cancel_at, signals, nursery.cancel_scope)
+            trial = await try_out(agent, environ, note)
+            nursery.cancel_scope.cancel()
+    return trial
+
+
+def _ending_signals() -> list[signal.Signals]:
+    """List what ends a program of a terminal; a hang-up only where it is not ignored already."""
+    ending = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    return [one for one in ending if signal.getsignal(one) is not signal.SIG_IGN]
+
+
+async def _cancel_at(signals: AsyncIterator[int], scope: trio.CancelScope) -> None:
+    await anext(signals)
+    scope.cancel()
 
 
 async def try_out(
