@@ -86,6 +86,17 @@ async def test_an_agent_that_is_not_logged_in_is_told_how_and_what_says_nothing_
     assert verdicts(trial)["01"] == "passed"
 
 
+async def test_an_agent_without_a_mode_is_begun_and_lists_its_modes(tmp_path: Path) -> None:
+    trial = await try_out(acp(tmp_path, ask_mode=""), environ(tmp_path))
+    assert trial.passed and verdicts(trial)["07c"] == "passed"
+    assert trial.greeting is not None and "plan" in trial.greeting.modes
+    lines = trial_report.head(trial).splitlines()
+    assert lines[-1] == (
+        "to set     [agents.mine] ask_mode: the one of its modes in which it asks before it uses a "
+        "tool"
+    )
+
+
 async def test_an_agent_that_begins_a_lost_session_anew_fails(tmp_path: Path) -> None:
     agent = acp(tmp_path, quirks={"begins_anew": True})
     trial = await try_out(agent, environ(tmp_path))

@@ -106,7 +106,8 @@ class Kind(msgspec.Struct, frozen=True, kw_only=True):
     ``session_format`` is the format of its session files (``podiumd.formats.session_formats``).
     ``live``: its settings take effect while the daemon runs, but for those in ``placing`` where
     they would move its places. ``mode_setting`` is the setting of the mode that turns have, and
-    ``modes`` are its words if the client may know them. ``one_shot``: it can be asked for a
+    ``modes`` are its words if the client may know them. ``ask_setting`` is the setting without
+    which an agent is not known to ask before it uses a tool. ``one_shot``: it can be asked for a
     session's title. ``plays_scripts``: a run may bring the turns that it plays.
     ``shipped`` is what agents of the kind can do that are known by name without any table.
     """
@@ -128,6 +129,7 @@ class Kind(msgspec.Struct, frozen=True, kw_only=True):
     placing: tuple[str, ...] = ()
     mode_setting: str | None = None
     modes: tuple[str, ...] = ()
+    ask_setting: str | None = None
     one_shot: OneShot | None = None
     plays_scripts: bool = False
     shipped: Callable[[], Mapping[str, Capabilities]] = dict

@@ -50,7 +50,7 @@ class Trial(msgspec.Struct, frozen=True, kw_only=True):
 
     ``greeting`` is what the agent tells of itself, ``seconds`` how long a session took to open and
     to end; ``None``: none opened, or it is a part of Podium. ``leaves`` says what stays of the
-    trial outside its directory.
+    trial outside its directory, ``to_set`` the setting without which it is not known to ask.
     """
 
     agent: str
@@ -61,6 +61,7 @@ class Trial(msgspec.Struct, frozen=True, kw_only=True):
     seconds: float | None
     cases: tuple[Result, ...]
     leaves: tuple[str, ...]
+    to_set: str | None = None
 
     @property
     def passed(self) -> bool:
@@ -178,6 +179,7 @@ async def _played(
         seconds=None,
         cases=(),
         leaves=(),
+        to_set=None if driver.capabilities.approvals else agent.kind.ask_setting,
     )
     if not isinstance(driver, SpooledDriver):
         return trial  # nothing begins: it is a part of Podium

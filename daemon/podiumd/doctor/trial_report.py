@@ -42,6 +42,9 @@ def head(trial: Trial, columns: int = 0) -> str:
     can = [*_abilities(trial)]
     rows.append(("can", ", ".join(can)))
     rows += [("leaves", one) for one in trial.leaves]
+    if trial.to_set:
+        wanted = "the one of its modes in which it asks before it uses a tool"
+        rows.append(("to set", f"[agents.{trial.agent}] {trial.to_set}: {wanted}"))
     lines = [escape(f"{name:<{_COLUMN}}{words}") for name, words in rows if words]
     return "\n".join(part for line in lines for part in _wrapped(line, columns))
 

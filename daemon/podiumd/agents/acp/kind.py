@@ -168,5 +168,6 @@ ACP: Final = Kind(
     ),
     session_format="acp",
     placing=("env", "pass_env", "session_format"),
+    ask_setting="ask_mode",
     shipped=_shipped,
 )

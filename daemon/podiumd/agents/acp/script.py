@@ -86,7 +86,7 @@ def check(
         raise ValueError(f"{agent} does not go on with sessions")
     if request.tools == "read-only" and not settings.read_only_mode:
         raise ValueError(f"{agent} has no mode in which it only reads")
-    if not _mode(request, settings):
+    if not request.opens_only and not _mode(request, settings):
         raise ValueError(
             f"nothing tells in which mode {agent} asks: set ask_mode, or auto_mode where it may do "
             "all unasked"
