@@ -5,7 +5,12 @@ from __future__ import annotations
 import pytest
 
 from podiumd.core.analysis.check import check_recipe
-from podiumd.core.analysis.check_agents import Capabilities, Described, KnownAgents
+from podiumd.core.analysis.check_agents import (
+    Capabilities,
+    Described,
+    KnownAgents,
+    check_agents,
+)
 from podiumd.core.findings import Notes
 from podiumd.core.recipe.model import Param, Recipe, Step
 from podiumd.core.recipe.parts import agents_of, chosen_by, doubled, doubt, given_out
@@ -114,3 +119,19 @@ def test_the_modes_that_an_agent_told_are_those_that_a_step_can_name() -> None:
     assert _findings(Described(modes=("ask", "yolo")), step) == []
     [message] = _findings(Described("3", modes=("ask", "plan")), a_step(permission_mode="yolo"))
     assert "has no permission mode 'yolo' (it has: ask, plan)" in message
+
+
+def test_an_agent_that_asks_once_a_setting_says_how_is_not_said_never_to_ask() -> None:
+    recipe = a_recipe({"work": a_step(agent="mine", allow=("Edit",), needs=("approvals",))})
+    can, settings = {"mine": Capabilities(resume=True)}, {"mine": "ask_mode"}
+    notes = Notes("r.toml", TomlLines(""))
+    check_agents(recipe, notes, KnownAgents(can=can, ask_settings=settings))
+    remedy = "set [agents.mine] ask_mode ('podium agent try mine' lists its modes)"
+    words = f"agent 'mine' is not known to ask before it uses a tool: {remedy}"
+    assert {one.message for one in notes.findings} == {f"{words}, or give the step another agent"}
+    notes = Notes("r.toml", TomlLines(""))
+    check_agents(recipe, notes, KnownAgents(can=can))
+    assert [finding.message.partition(": ")[2] for finding in notes.findings] == [
+        "remove 'allow', or give the step another agent",
+        "remove 'approvals' from 'needs', or give the step another agent",
+    ]

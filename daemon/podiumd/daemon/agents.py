@@ -78,6 +78,7 @@ class Agents:
             environment=self._environment(agent),
             fix=agent.remedy,
             plays_scripts=agent.kind.plays_scripts,
+            ask_setting=agent.kind.ask_setting,
         )
 
     def renew(self, agents: dict[str, Agent], config: Config) -> None:

@@ -54,6 +54,7 @@ async def known_agents(context: Context, own: str) -> KnownAgents:
         own=own,
         described={name: about for name, about in said.items() if about is not None},
         absent={name: _UNCONFIGURED for name in shipped if name not in configured} | missing,
+        ask_settings={n: one.ask_setting for n, one in configured.items() if one.ask_setting},
     )
 
 

@@ -39,7 +39,8 @@ class Agent(msgspec.Struct, frozen=True, kw_only=True):
     ``family`` is the agents whose ids of sessions mean the same sessions, by the format of their
     files; empty: none but this one.
     ``fix`` is what to do where it cannot be run. ``only_recipe``: it has lines for this recipe and
-    no other. ``plays_scripts``: a run may bring the turns that it plays.
+    no other. ``plays_scripts``: a run may bring the turns that it plays. ``ask_setting``: see
+    ``podiumd.agents.kind.Kind``.
     """
 
     driver: Driver
@@ -55,6 +56,7 @@ class Agent(msgspec.Struct, frozen=True, kw_only=True):
     fix: str = ""
     only_recipe: str | None = None
     plays_scripts: bool = False
+    ask_setting: str | None = None
 
     def open_elsewhere(self, session_id: str, own_id: str) -> Holder | None:
         """Find a process that Podium did not start and that has this session open.

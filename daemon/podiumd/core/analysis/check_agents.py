@@ -38,6 +38,8 @@ Usage = Literal["cost", "tokens", "none"]
 """What an agent reports of a turn's use: its cost (and tokens, where it knows them), tokens alone,
 or nothing."""
 
+_NEVER_ASKS: Final = "never asks before it uses a tool"
+
 
 class Capabilities(msgspec.Struct, frozen=True):
     """Capabilities of a configured agent; a recipe's demands are checked against them before a run
@@ -100,13 +102,15 @@ class KnownAgents(msgspec.Struct, frozen=True, kw_only=True):
 
     ``can`` is what is declared of each by its name, ``described`` what it said of itself. ``own``
     takes the steps that name none. ``absent`` are those that cannot be used on this machine, each
-    with the reason and what to do.
+    with the reason and what to do. ``ask_settings``: the setting without which an agent is not
+    known to ask, of those that have one.
     """
 
     can: Mapping[str, Capabilities]
     own: str = ""
     described: Mapping[str, Described] = {}
     absent: Mapping[str, str] = {}
+    ask_settings: Mapping[str, str] = {}
 
 
 def check_agents(recipe: Recipe, notes: Notes, agents: KnownAgents) -> None:
@@ -127,9 +131,10 @@ def check_agents(recipe: Recipe, notes: Notes, agents: KnownAgents) -> None:
             continue
         place: Path = ("steps", name, "agent") if by is None else ("params", by, "default")
         _check_presence(place, step, agent, agents, notes)
-        for where, message in _faults(recipe, name, step, agent, agents):
-            words = f"agent '{agent}' {message[0]}, or give the step another agent{message[1]}"
-            notes.add("agent-capability", where, words)
+        for lack in lacks_of(recipe, step, agent, agents):
+            remedies = filter(None, (lack.remedy, "give the step another agent"))
+            words = f"agent '{agent}' {lack.what}: {', or '.join(remedies)}{lack.origin}"
+            notes.add("agent-capability", _place(name, step, lack.key), words)
         if step.session != "fresh":
             first = first or (name, agent)
             _check_conversation(name, agent, first, notes)
@@ -169,21 +174,41 @@ def _check_conversation(name: str, agent: str, first: tuple[str, str], notes: No
         notes.add("agent-capability", ("steps", name, "session"), message)
 
 
-def _faults(
-    recipe: Recipe, name: str, step: Step, agent: str, agents: KnownAgents
-) -> Iterator[tuple[Path, tuple[str, str]]]:
-    """Give each key that demands too much, with what the agent cannot do and how that is known."""
+class Lack(NamedTuple):
+    """A ``key`` that demands ``what`` an agent cannot do, and a remedy: in the recipe, or in the
+    ``settings`` of the agent. ``origin`` says how it is known where that is not its declaration."""
+
+    key: str
+    what: str
+    remedy: str
+    settings: bool = False
+    origin: str = ""
+
+
+def lacks_of(recipe: Recipe, step: Step, agent: str, agents: KnownAgents) -> Iterator[Lack]:
+    """Give each demand of a step that an agent does not meet."""
     declared = agents.can.get(agent)
     if declared is None:
         return
     said = agents.described.get(agent, Described())
     unasked = set(_lacks(recipe, step, declared))
-    for key, lack in _lacks(recipe, step, said.applied(declared)):
+    for lack in _lacks(recipe, step, said.applied(declared)):
         origin = ""
-        if (key, lack) not in unasked:
+        if lack not in unasked:
             version = f"version {said.version}" if said.version else "it"
             origin = f" ({version} has said so; a prompt to the agent asks it again)"
-        yield _place(name, step, key), (lack, origin)
+        setting = None if declared.approvals else agents.ask_settings.get(agent)
+        if setting is not None and lack.what == _NEVER_ASKS:
+            yield _may_ask(lack.key, agent, setting)
+        else:
+            yield lack._replace(origin=origin)
+
+
+def _may_ask(key: str, agent: str, setting: str) -> Lack:
+    """Say which setting is missing before an agent is known to ask."""
+    what = "is not known to ask before it uses a tool"
+    trial = f"'podium agent try {agent}' lists its modes"
+    return Lack(key, what, f"set [agents.{agent}] {setting} ({trial})", settings=True)
 
 
 def _place(name: str, step: Step, key: str) -> Path:
@@ -191,40 +216,42 @@ def _place(name: str, step: Step, key: str) -> Path:
     return (key,) if key == "needs" and not step.needs else ("steps", name, key)
 
 
-def _lacks(recipe: Recipe, step: Step, can: Capabilities) -> Iterator[tuple[str, str]]:
+def _lacks(recipe: Recipe, step: Step, can: Capabilities) -> Iterator[Lack]:
     """Give each key that demands too much, with what the agent cannot do and a remedy."""
     if step.session == "fork" and not can.fork:
-        yield "session", 'cannot copy a conversation: write session = "fresh"'
+        yield Lack("session", "cannot copy a conversation", 'write session = "fresh"')
     if step.session == "same" and not can.resume:
-        yield "session", 'cannot go on with a conversation: write session = "fresh"'
+        yield Lack("session", "cannot go on with a conversation", 'write session = "fresh"')
     if step.tools == "read-only" and not can.read_only_tools:
-        yield "tools", "cannot be limited to tools that only read: remove 'tools'"
+        yield Lack("tools", "cannot be limited to tools that only read", "remove 'tools'")
     if step.tools not in ("all", "read-only") and not can.tool_lists:
         instead = 'write tools = "read-only"' if can.read_only_tools else "remove 'tools'"
-        yield "tools", f"cannot be limited to some of its tools: {instead}"
+        yield Lack("tools", "cannot be limited to some of its tools", instead)
     if step.kind == "talk" and not step.final and can.own_tools == "none":
-        yield "talk", "takes no tools from Podium, and only those lead on from a conversation"
+        what = "takes no tools from Podium, and only those lead on from a conversation"
+        yield Lack("talk", what, "")
     if any(hook.event != "turn-end" for hook in step.hooks) and not can.hooks:
-        yield "hooks", "does not ask about each tool: remove the hooks before and after tools"
+        remedy = "remove the hooks before and after tools"
+        yield Lack("hooks", "does not ask about each tool", remedy)
     missing = [tool for tool in can.unasked if tool not in step.allow]
     if missing and step.tools == "all" and step.permission_mode is None:
         words = ", ".join(f'"{tool}"' for tool in missing)
-        yield "allow", f"uses tools without asking that the step does not allow: add {words}"
+        what = "uses tools without asking that the step does not allow"
+        yield Lack("allow", what, f"add {words}")
     if step.allow and not can.approvals:
-        yield "allow", "never asks before it uses a tool: remove 'allow'"
+        yield Lack("allow", _NEVER_ASKS, "remove 'allow'")
     mode = step.permission_mode
     if mode is not None and mode not in can.permission_modes:
         words = ", ".join(sorted(can.permission_modes)) or "none"
-        yield (
-            "permission_mode",
-            (f"has no permission mode '{mode[:80]}' (it has: {words}): correct or remove it"),
-        )
+        what = f"has no permission mode '{mode[:80]}' (it has: {words})"
+        yield Lack("permission_mode", what, "correct or remove it")
     if recipe.limits.max_cost_usd is not None and can.usage != "cost":
         instead = ", only its tokens" if can.usage == "tokens" else ""
-        yield "agent", f"does not say what a turn costs{instead}: remove max_cost_usd from [limits]"
+        what = f"does not say what a turn costs{instead}"
+        yield Lack("agent", what, "remove max_cost_usd from [limits]")
     for need in dict.fromkeys((*step.needs, *recipe.needs)):
         if not _NEEDED[need].met(can):
-            yield "needs", f"{_NEEDED[need].lack}: remove '{need}' from 'needs'"
+            yield Lack("needs", _NEEDED[need].lack, f"remove '{need}' from 'needs'")
 
 
 class _Need(NamedTuple):
@@ -235,7 +262,7 @@ class _Need(NamedTuple):
 
 
 _NEEDED: Final[dict[str, _Need]] = {
-    "approvals": _Need(lambda can: can.approvals, "never asks before it uses a tool"),
+    "approvals": _Need(lambda can: can.approvals, _NEVER_ASKS),
     "cost": _Need(lambda can: can.usage == "cost", "does not say what a turn costs"),
     "exactly_once": _Need(
         lambda can: can.exactly_once != "weak",
