@@ -3,6 +3,7 @@ stored."""
 
 from __future__ import annotations
 
+import subprocess
 from typing import Any
 
 import pytest
@@ -155,6 +156,24 @@ async def test_what_the_chosen_agent_cannot_do_refuses_the_start_with_its_step_a
         "agent 'codex' does not say what a turn costs: remove 'cost' from 'needs', or give the "
         "step another agent"
     )
+
+
+async def test_an_agent_chosen_for_a_recipe_of_the_package_is_refused_by_its_option(
+    three: Machine, shipped: None
+) -> None:
+    for name, driver in three.drivers.items():
+        assert isinstance(driver, FakeDriver)
+        driver.capabilities = replace(driver.capabilities, read_only_tools=name != "kimi")
+    subprocess.run(["git", "init", "--quiet", three.project], check=True)
+    async with running(three) as daemon:
+        params = {"task": "Do it.", "reviewer": "kimi", "judge": "codex"}
+        with pytest.raises(RecipeRefused) as raised:
+            await daemon.start("cross-review", params=params)
+    assert raised.value.message == (
+        "Step 'review': agent 'kimi' cannot be limited to tools that only read. "
+        "Choose another with -p reviewer=AGENT (here: claude, codex)."
+    )
+    assert not plain(raised.value.data).get("findings")
 
 
 async def test_another_agent_cannot_go_on_with_the_conversation_of_the_first(

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import trio
 
+from podiumd.core.analysis.agent_choice import refuse_choice
 from podiumd.core.analysis.check_agents import check_agents
 from podiumd.core.findings import TooManyFindings
 from podiumd.core.recipe.model import Recipe
@@ -24,6 +25,7 @@ from podiumd.runtime.context import Agent, Context
 from podiumd.runtime.errors import (
     AgentUnavailable,
     InvalidParameter,
+    RecipeRefused,
     Refused,
     unknown_agent,
 )
@@ -116,9 +118,10 @@ class Starter:
         script = await brought_script(request.script, request.agent, self._context.agents)
         own = request.agent or self._default_agent
         agents = agents_of(recipe, params, own)
-        recipe = given_out(recipe, agents, own, self._default_agent)
+        written, recipe = recipe, given_out(recipe, agents, own, self._default_agent)
         params |= agents
-        await self._check_agents(entry, recipe, own, request.agent, script)
+        await self._require_agents(recipe, own, request.agent, script)
+        await self._check_agents(entry, recipe, written, own)
         session_id = request.session_id or request.new_session_id or str(uuid.uuid4())
         if request.session_id is not None:
             await self._sessions.find(request.session_id)
@@ -149,26 +152,34 @@ class Starter:
             script=script,
         )
 
-    async def _check_agents(
-        self,
-        entry: Entry,
-        recipe: Recipe,
-        own: str,
-        given: str | None,
-        script: RunScript | None,
+    async def _require_agents(
+        self, recipe: Recipe, own: str, given: str | None, script: RunScript | None
     ) -> None:
-        """Refuse agents that cannot be used, and those that cannot do what the recipe demands."""
+        """Refuse agents that cannot be used."""
         turns = [step for step in recipe.steps.values() if step.kind in PROMPTING]
         named = {step.agent or own for step in turns} | ({given} if given is not None else set())
         for name in sorted(named):
             agent = await require_agent(self._context, name)
             if script is None or not agent.plays_scripts:
                 require_lines(name, agent, recipe)
-        notes = entry.notes()
+
+    async def _check_agents(self, entry: Entry, recipe: Recipe, written: Recipe, own: str) -> None:
+        """Refuse agents that cannot do what the recipe demands; ``written`` names parameters."""
+        notes, known = entry.notes(), await known_agents(self._context, own)
         with suppress(TooManyFindings):
-            check_agents(recipe, notes, await known_agents(self._context, own))
-        if any(finding.level == "error" for finding in notes.findings):
-            raise refused(entry, notes.sorted())
+            check_agents(recipe, notes, known)
+        if not any(finding.level == "error" for finding in notes.findings):
+            return
+        if entry.source == "builtin":
+            usable = [
+                name
+                for name, agent in self._context.agents.items()
+                if name not in known.absent and not agent.plays_scripts
+            ]
+            words = refuse_choice(recipe, written, known, usable)
+            if words is not None:
+                raise RecipeRefused(words, ())
+        raise refused(entry, notes.sorted())
 
     async def _worktree(self, run_id: str, where: str, top: str | None, about: str) -> Worktree:
         """Plan a worktree, named after the run's subject, or its whole id if the name is taken."""
