@@ -27,5 +27,8 @@ MODES = {
 WITHOUT_SESSIONS = ("scripted",)
 """Kinds that keep no transcript."""
 
+KNOWN = ("kimi", "qwen", "gemini", "copilot", "opencode", "goose", "cursor", "cline")
+"""Agents that need no table where their program is on the daemon's PATH."""
+
 PLAYERS = ("scripted",)
 """Kinds that play turns of a file, in whichever session."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from podium.commands.agents import CAPABILITIES, shown
+from podium.agent_kinds import KNOWN
+from podium.commands.agents import ANEW, CAPABILITIES, shown
 from tests.client.fake_daemon import FakeDaemon, podium
 
 
@@ -50,8 +51,20 @@ def test_agents_are_listed_with_what_each_can_do(daemon: FakeDaemon) -> None:
     assert ["copies a session", "yes", "-"] in cells
     assert ["Podium's tools, by", "mcp", "-"] in cells
     assert ["session files that are read", "codex", "-"] in cells
-    assert len(cells) == 3 + 2 + len(CAPABILITIES) + 1
+    assert cells[3 + 2 + len(CAPABILITIES) + 1 :] == [
+        [],
+        [f"Also known, not found: {', '.join(KNOWN)}. {ANEW}"],
+    ]
     assert (done.stderr, done.returncode) == ("", 0)
+
+
+def test_agents_that_are_known_and_not_found_are_named_last(daemon: FakeDaemon) -> None:
+    first, *others = KNOWN
+    daemon.answers["agents.list"] = [agent(first)]
+    lines = podium(daemon, "agents").stdout.splitlines()
+    assert lines[-1] == f"Also known, not found: {', '.join(others)}. {ANEW}"
+    daemon.answers["agents.list"] = [agent(name) for name in KNOWN]
+    assert "not found" not in podium(daemon, "agents").stdout
 
 
 def test_what_is_not_well_is_told_with_how_to_mend_it(daemon: FakeDaemon) -> None:

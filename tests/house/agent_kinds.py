@@ -38,6 +38,9 @@ def printed() -> str:
     for name, table in tables.items():
         lines += ["", f"{name} = {_literal(table)}", f'"""{words[name]}"""']
     lines += ["", f"WITHOUT_SESSIONS = {_literal(without)}", '"""Kinds that keep no transcript."""']
+    known = tuple(name for kind in kinds for name in kind.known())
+    words_of_known = '"""Agents that need no table where their program is on the daemon\'s PATH."""'
+    lines += ["", f"KNOWN = {_literal(known)}", words_of_known]
     players = tuple(kind.name for kind in kinds if kind.plays_scripts)
     words_of_players = '"""Kinds that play turns of a file, in whichever session."""'
     lines += ["", f"PLAYERS = {_literal(players)}", words_of_players]

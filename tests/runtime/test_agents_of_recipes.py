@@ -218,9 +218,17 @@ async def test_a_known_agent_without_a_table_is_checked_and_reported_as_not_here
         report = await daemon.service.recipe_tools.check(None, None, "other", None)
         [finding] = report.findings
         assert (report.ok, finding.code, finding.line) == (True, "agent-not-here", 10)
-        assert finding.message.endswith("Write a table for it into the configuration")
-        with pytest.raises(AgentUnavailable, match="'gemini' cannot be used"):
+        words = (
+            "it is known, and its program `gemini` was not on the daemon's PATH when that began. "
+            "Install it, then 'podium down && podium up'."
+        )
+        assert finding.message.endswith(words)
+        with pytest.raises(AgentUnavailable) as raised:
             await daemon.start("other")
+        assert raised.value.message == f"Agent 'gemini' cannot be used: {words}"
+        with pytest.raises(AgentUnavailable) as raised:
+            await daemon.prompt("Hello", agent="gemini")
+        assert raised.value.message.endswith(words)
 
 
 async def test_modes_that_an_opening_does_not_tell_again_are_those_of_before(

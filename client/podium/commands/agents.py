@@ -6,6 +6,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from podium import text
+from podium.agent_kinds import KNOWN
 from podium.render.words import home_relative
 from podium.rpc.connection import call
 
@@ -13,6 +14,8 @@ if TYPE_CHECKING:
     from podium import protocol
 
 HEADINGS = ("AGENT", "STATE", "VERSION", "PROGRAM")
+
+ANEW = "Where you install one, 'podium down && podium up' finds it."
 
 CAPABILITIES = {
     "resume": "goes on with a session",
@@ -51,6 +54,10 @@ def agents(json: bool) -> int:
             text.say("\n".join(_lacks(one, width, style)))
     names = [text.fold(one["name"], 16) for one in found]
     text.emit("\n" + text.table(["CAN", *names], _abilities(found), width))
+    absent = [name for name in KNOWN if name not in {one["name"] for one in found}]
+    if absent:
+        words = f"Also known, not found: {', '.join(absent)}. {ANEW}"
+        text.emit("\n" + "\n".join(text.wrapped(words, width)))
     return 0
 
 

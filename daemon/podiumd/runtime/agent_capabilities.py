@@ -14,12 +14,13 @@ import msgspec
 import trio
 from msgspec.structs import replace
 
+from podiumd.agents.kinds import known_agents as agents_by_name
 from podiumd.agents.kinds import shipped_capabilities
 from podiumd.core.analysis.check_agents import Described, KnownAgents
 from podiumd.runtime.context import Agent, Context
 from podiumd.store.facts import Store
 
-_UNCONFIGURED: Final = "it is not configured. Write a table for it into the configuration"
+ANEW: Final = "Install it, then 'podium down && podium up'."
 _KEY: Final = "agents.described:"
 
 
@@ -41,6 +42,12 @@ async def remember(store: Store, agent: str, about: Described) -> None:
         await store.set_setting(f"{_KEY}{agent}", msgspec.json.encode(about))
 
 
+def not_found(name: str) -> str:
+    """Say of an agent that is known by name, and not there, what was missed."""
+    program = agents_by_name()[name].plan.command[0]
+    return f"it is known, and its program `{program}` was not on the daemon's PATH when that began"
+
+
 async def known_agents(context: Context, own: str) -> KnownAgents:
     """Return all that is known of agents; ``own`` takes the steps that name none.
 
@@ -53,7 +60,7 @@ async def known_agents(context: Context, own: str) -> KnownAgents:
         can=shipped | {name: agent.driver.capabilities for name, agent in configured.items()},
         own=own,
         described={name: about for name, about in said.items() if about is not None},
-        absent={name: _UNCONFIGURED for name in shipped if name not in configured} | missing,
+        absent={n: f"{not_found(n)}. {ANEW}" for n in shipped if n not in configured} | missing,
         ask_settings={n: one.ask_setting for n, one in configured.items() if one.ask_setting},
     )
 

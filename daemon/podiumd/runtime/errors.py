@@ -11,7 +11,6 @@ from typing import ClassVar
 
 from msgspec import UNSET, UnsetType
 
-from podiumd.agents.others import OTHERS
 from podiumd.core.findings import Finding, closest
 from podiumd.tools.files.disk import is_full
 from podiumd.wire.refusals import RefusalData
@@ -114,9 +113,6 @@ def unknown_agent(agent: str, known: list[str]) -> UnknownAgent:
     """Refuse a name that no agent has. ``data``: ``known`` too, the names that there are."""
     match = closest(agent, known)
     near = f"The nearest is '{match}'; there are" if match else "There are"
-    if agent in OTHERS:  # whose sessions are listed all the same
-        table = f'[agents.{agent}] with driver = "{OTHERS[agent].driver}"'
-        near = f"{table} in the configuration makes it one. There are"
     refused = UnknownAgent(agent, "there is no such agent.", f"{near}: {', '.join(known)}.")
     refused.data.known = tuple(known)
     return refused

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import trio
 
+from podiumd.agents.kinds import known_agents as agents_by_name
 from podiumd.core.analysis.agent_choice import refuse_choice
 from podiumd.core.analysis.check_agents import check_agents
 from podiumd.core.findings import TooManyFindings
@@ -19,7 +20,7 @@ from podiumd.core.recipe.parts import PROMPTING, agents_of, doubled, doubt, give
 from podiumd.core.run import commands as c
 from podiumd.core.run.fact import RunScript
 from podiumd.core.run.facts import Worktree
-from podiumd.runtime.agent_capabilities import known_agents
+from podiumd.runtime.agent_capabilities import ANEW, known_agents, not_found
 from podiumd.runtime.api import StartRun
 from podiumd.runtime.context import Agent, Context
 from podiumd.runtime.errors import (
@@ -237,6 +238,8 @@ async def require_agent(context: Context, name: str) -> Agent:
         AgentUnavailable: unknown, or its program is missing.
     """
     agent = context.agents.get(name)
+    if agent is None and name in agents_by_name():
+        raise AgentUnavailable(name, not_found(name), ANEW)
     if agent is None:
         raise unknown_agent(name, sorted(context.agents))
     reason = await agent.driver.available(agent.command, agent.environment(""))
