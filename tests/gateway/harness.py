@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ssl
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -114,9 +114,11 @@ async def talk(gateway: Gateway, request: bytes) -> bytes:
 class Peer:
     """A WebSocket client over any stream; the protocol is the ``websockets`` library's."""
 
-    def __init__(self, stream: trio.abc.Stream, **options: Any) -> None:
+    def __init__(
+        self, stream: trio.abc.Stream, url: str = "ws://localhost/", **options: Any
+    ) -> None:
         self.stream = stream
-        self.protocol = ClientProtocol(parse_uri("ws://localhost/"), max_size=1 << 28, **options)
+        self.protocol = ClientProtocol(parse_uri(url), max_size=1 << 28, **options)
         self._events: list[Any] = []
         self.ended = False
 
@@ -125,9 +127,11 @@ class Peer:
             if data:
                 await self.stream.send_all(data)
 
-    async def open(self) -> Peer:
-        """Shake hands; the refusal of the gateway is raised."""
-        self.protocol.send_request(self.protocol.connect())
+    async def open(self, headers: Mapping[str, str] | None = None) -> Peer:
+        """Shake hands, with further headers; the refusal of the gateway is raised."""
+        request = self.protocol.connect()
+        request.headers.update(headers or {})
+        self.protocol.send_request(request)
         await self.flush()
         while not self._events and not self.ended:
             await self._receive()

@@ -18,6 +18,8 @@ LIMITS = GatewayLimits(
     strangers_per_address=4,
     strange_phones_per_address=2,
     strange_phones_on_loopback=6,
+    visitors=6,
+    visitors_per_address=3,
 )
 
 
@@ -168,7 +170,76 @@ def test_leaving_frees_everything_once(porch: Porch) -> None:
     assert not porch.admission.places and not porch.admission.strangers
 
 
-STEPS = st.sampled_from(["127.0.0.1", "10.0.0.1", "10.0.0.2", "trust", "speak", "phone", "leave"])
+def test_a_page_that_loads_is_a_visitor_and_takes_no_stranger_s_place(porch: Porch) -> None:
+    for place in porch.crowd("127.0.0.1", 6):
+        place.visit()
+    porch.crowd("127.0.0.1", 10)
+
+    assert porch.dropped == []
+    assert (len(porch.admission.visitors), len(porch.admission.strangers)) == (6, 10)
+
+
+def test_of_too_many_visitors_the_oldest_goes(porch: Porch) -> None:
+    for place in porch.crowd("127.0.0.1", 7):
+        place.visit()
+
+    assert porch.dropped == ["127.0.0.1#0"]
+
+
+def test_of_too_many_visitors_of_an_address_its_own_oldest_goes(porch: Porch) -> None:
+    porch.come("here before").visit()
+    for place in porch.crowd("10.0.0.1", 4):
+        place.visit()
+
+    assert porch.dropped == ["10.0.0.1#0"]
+
+
+def test_a_visitor_that_asks_is_a_stranger_until_it_is_given_a_file(porch: Porch) -> None:
+    (place,) = porch.crowd("127.0.0.1", 1)
+    for _ in range(3):
+        place.visit()
+        assert place.visiting and not porch.admission.strangers
+        place.ask()
+        assert not place.visiting and [*porch.admission.strangers] == [place]
+
+
+def test_in_a_full_house_a_visitor_goes_before_a_stranger_and_none_before_a_device(
+    porch: Porch,
+) -> None:
+    for _ in range(18):
+        porch.come("device").trust()
+    porch.come("stranger")
+    porch.come("visitor").visit()
+
+    porch.come("one more")
+    assert porch.dropped == ["visitor"]
+
+
+def test_one_that_has_left_is_no_visitor_however_late_it_is_answered(porch: Porch) -> None:
+    early, late = porch.crowd("127.0.0.1", 2)
+    early.visit()
+    for place in (early, late):
+        place.leave()
+        place.visit()
+        place.ask()
+
+    assert not porch.admission.visitors and not porch.admission.strangers
+
+
+def test_a_device_that_loads_a_page_is_no_visitor(porch: Porch) -> None:
+    (place,) = porch.crowd("127.0.0.1", 1)
+    place.trust()
+    place.visit()
+
+    assert not place.visiting and not porch.admission.visitors
+
+
+STEPS = st.sampled_from(
+    [
+        *("127.0.0.1", "10.0.0.1", "10.0.0.2"),
+        *("trust", "speak", "phone", "leave", "visit"),
+    ]
+)
 
 
 @given(st.lists(st.tuples(STEPS, st.integers(0, 30)), max_size=120))
@@ -190,12 +261,17 @@ def test_the_bounds_hold_and_who_is_trusted_is_never_dropped(steps: list[tuple[s
             one.trust()
             trusted.add(one)
         elif one is not None and step == "speak":
-            one.spoke = True
+            one.ask()
+        elif one is not None and step == "visit":
+            one.visit()
         elif one is not None and step == "phone":
             one.take_phone()
         elif one is not None and step == "leave":
             one.leave()
-        assert len(admission.strangers) <= LIMITS.strangers
+        assert len(admission.visitors) <= LIMITS.visitors
+        assert len(admission.strangers) <= LIMITS.strangers + LIMITS.visitors
+        assert admission.strangers.keys().isdisjoint(admission.visitors)
+        assert admission.visitors.keys() <= admission.places
         assert len(admission.places) <= LIMITS.connections
         assert admission.strangers.keys() <= admission.places
     assert trusted.isdisjoint(dropped) and len(set(dropped)) == len(dropped)

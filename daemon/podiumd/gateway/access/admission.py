@@ -51,7 +51,7 @@ class Place:
     def visit(self) -> None:
         """Count it as a visitor, in place of a stranger, until its next request. Where there are
         too many, the oldest of its address goes, else the oldest."""
-        if self.trusted or self.visiting:
+        if self.trusted or self.visiting or self not in self._admission.places:
             return
         visitors, limits = self._admission.visitors, self._admission.limits
         mine = [each for each in visitors if each.address == self.address]
@@ -78,6 +78,7 @@ class Place:
 
     def leave(self) -> None:
         """Give up the place: the connection has ended."""
+        self.visiting = False
         self._admission.places.discard(self)
         self._admission.strangers.pop(self, None)
         self._admission.visitors.pop(self, None)
@@ -113,10 +114,12 @@ class Admission:
         of_address = [each for each in self.strangers if each.address == address]
         if not loopback and len(of_address) >= limits.strangers_per_address:
             _oldest(of_address).give_way()
-        elif len(self.strangers) >= limits.strangers or len(self.places) >= limits.connections:
+        elif len(self.strangers) >= limits.strangers:
+            self._least_wanted().give_way()
+        elif len(self.places) >= limits.connections:
             if not self.strangers and not self.visitors:
                 return None
-            (self._least_wanted() if self.strangers else next(iter(self.visitors))).give_way()
+            (next(iter(self.visitors)) if self.visitors else self._least_wanted()).give_way()
         most = limits.strange_phones_on_loopback if loopback else limits.strange_phones_per_address
         place = Place(self, address, most, known, drop)
         self.places.add(place)
