@@ -52,7 +52,7 @@ def line(message: Message) -> bytes:
 class SteppedDialect:
     """One conversation; the prompt is read from the turn's directory, whoever asks for it."""
 
-    lingering = False
+    lingering = closed = False
 
     def __init__(self, turn: TurnRequest | PendingTurn) -> None:
         kept = Path(turn.directory, KEPT)

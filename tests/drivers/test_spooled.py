@@ -71,11 +71,11 @@ async def test_what_a_turn_leaves_behind_is_for_its_user_alone(
     assert all(mode & 0o077 == 0 for mode in modes.values()), modes
 
 
-async def pass_steps(clock: MockClock, count: int) -> None:
-    """Let the time of so many steps of an ending pass, each when all wait for the agent."""
-    for _ in range(count):
+async def pass_steps(clock: MockClock, *steps: float) -> None:
+    """Let the time of these steps of an ending pass, each when all wait for the agent."""
+    for seconds in steps:
         await trio.testing.wait_all_tasks_blocked()
-        clock.jump(spooled.STEP_SECONDS)
+        clock.jump(seconds)
 
 
 async def test_one_that_ignores_the_end_of_session_is_terminated(
@@ -86,7 +86,7 @@ async def test_one_that_ignores_the_end_of_session_is_terminated(
         claude.turn(bench("idle", "stays").request()) as turn,
     ):
         await follow(turn)
-        nursery.start_soon(pass_steps, mock_clock, 1)
+        nursery.start_soon(pass_steps, mock_clock, spooled.CLOSING_SECONDS)
     assert (turn.report.kind, turn.report.exit_status) == ("done", -signal.SIGTERM)
 
 
@@ -99,7 +99,7 @@ async def test_one_that_ignores_that_too_is_killed(
         async for event in turn:
             if states([event], request.prompt_uuid):
                 await turn.interrupt()
-                nursery.start_soon(pass_steps, mock_clock, 3)
+                nursery.start_soon(pass_steps, mock_clock, *[spooled.STEP_SECONDS] * 3)
     assert (turn.report.kind, turn.report.exit_status) == ("interrupted", -signal.SIGKILL)
     assert carriers(request.turn_id) == []
 

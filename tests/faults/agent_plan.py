@@ -79,6 +79,8 @@ def _where(language: Language) -> Iterator[tuple[str, Kind, int]]:
         yield from ((point, kind, hit) for hit in hits for kind in KINDS)
     for point, hits in _WITHOUT_AGENT.items():
         yield from ((point, "daemon", hit) for hit in hits)
+    if language == "acp":  # Codex is asked nothing at its end
+        yield from (("turn.end-sent", "daemon", hit) for hit in (1, 3))
 
 
 def at_failpoints(language: Language) -> list[Trial]:

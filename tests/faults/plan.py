@@ -64,6 +64,7 @@ _WITHOUT_AGENT: dict[str, tuple[int, ...]] = {
     "turn.after-ended": (1, 3, _LAST_TURN),
     "turn.after-intended": (1, 2, _LAST_TURN),
     "turn.before-ended": (1, 3, _LAST_TURN),
+    "turn.end-sent": (1, 2, _LAST_TURN),
     "turn.ended-process": (1, 2, _LAST_TURN),
     "turn.fifo-written": (1, 2, _LAST_TURN),
     "turn.lease-taken": (1, 2, _LAST_TURN),

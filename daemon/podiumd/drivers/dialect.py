@@ -67,6 +67,12 @@ class Dialect(Protocol):
         ...
 
     @property
+    def closed(self) -> bool:
+        """Return whether the agent has done what ``end`` asks for; one that exits by itself shows
+        it so."""
+        ...
+
+    @property
     def hopeless(self) -> str:
         """Return why going on makes no sense; empty while it does."""
         ...
@@ -142,7 +148,8 @@ class Dialect(Protocol):
         ...
 
     def end(self) -> Group:
-        """Build what makes an idle agent exit; empty where only a signal does."""
+        """Build what makes an idle agent write down the rest of its session, and exit if it can;
+        empty where only a signal ends it."""
         ...
 
     def report(self, ending: Ending) -> TurnReport:

@@ -45,7 +45,8 @@ from podiumd.tools.failpoints import failpoint
 from podiumd.tools.files.private_file import write_private
 
 TOLD = "told"
-STEP_SECONDS = 2.0  # for each of: interrupt, end of session, terminate, kill
+STEP_SECONDS = 2.0  # for each of: interrupt, terminate, kill
+CLOSING_SECONDS = 10.0  # for the end of session: what an agent has not written by then is lost
 ENDING_SECONDS = 30.0  # more than those four and a sweep (10 s) can take together
 MEBIBYTE = 1 << 20
 SPOOL_MEGABYTES = 1024
@@ -336,8 +337,8 @@ class SpooledTurn:
     async def finish(self, turn_id: str, look: Look) -> None:
         """End all that lives of the turn and make the report; nothing if it was let go.
 
-        In order: interrupt, end of session, terminate, kill, 2 s each, then a sweep; ``look`` then
-        reads the agent's own record.
+        In order: interrupt, end of session, terminate, kill, then a sweep; ``look`` then reads the
+        agent's own record. The end of session has 10 s where the agent is idle, each other 2 s.
         """
         self._taken_up.set()
         try:
@@ -358,9 +359,10 @@ class SpooledTurn:
             with trio.move_on_at(self._stop_at or 0):
                 await self._until(lambda: idle.over or gone())
         if not gone() and not self._fifo.poisoned and (end := idle.end()):
-            with trio.move_on_after(STEP_SECONDS):
+            with trio.move_on_after(CLOSING_SECONDS if idle.over else STEP_SECONDS):
                 await self._send(*end)
-                await self._until(gone)
+                failpoint("turn.end-sent")
+                await self._until(lambda: idle.closed or gone())
         for number in (signal.SIGTERM, signal.SIGKILL):
             if not gone():
                 self._process.signal(number)

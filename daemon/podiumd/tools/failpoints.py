@@ -103,6 +103,7 @@ FAILPOINTS: dict[str, str] = {
     "turn.after-started": "the start of the agent's process is stored",
     "turn.approval-raised": "the agent asked for an approval, the question is not stored",
     "turn.before-ended": "the turn's processes are gone, its end is not stored",
+    "turn.end-sent": "the agent was told to end its session, nothing shows whether it did",
     "turn.ended-process": "the agent's process has ended, its children were not looked for",
     "turn.fifo-written": "the prompt is in the pipe, the agent does not exist",
     "turn.first-output": "the agent wrote its first line",

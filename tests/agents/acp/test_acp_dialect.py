@@ -236,6 +236,38 @@ def test_a_cancel_carries_the_answers_to_all_that_is_open() -> None:
     assert not talk.dialect.waits_for_answer
 
 
+def ended(talk: Talk) -> list[str]:
+    return [json.loads(line)["method"] for line in talk.dialect.end()]
+
+
+CLOSES: dict[str, Any] = {"sessionCapabilities": {"close": {}}}
+
+
+@pytest.mark.parametrize("stopped", [False, True])
+def test_a_session_is_closed_once_however_its_turn_ended(stopped: bool) -> None:
+    talk = Talk()
+    talk.greet(**CLOSES)
+    talk.answer("open", {"sessionId": "s"})
+    talk.prompted()
+    if stopped:
+        talk.dialect.interrupt()
+    talk.answer("prompt", {"stopReason": "cancelled" if stopped else "end_turn"})
+    assert ended(talk) == ["session/close"] and not talk.dialect.closed
+    talk.refuse("close", -32603, "it was closed before")
+    assert talk.dialect.closed and ended(talk) == []
+
+
+@pytest.mark.parametrize(("can", "prompted"), [({}, True), (CLOSES, False)])
+def test_nothing_is_asked_of_one_that_cannot_close_or_was_not_prompted(
+    can: dict[str, Any], prompted: bool
+) -> None:
+    talk = Talk(**({} if prompted else ASKS))
+    talk.greet(**can)
+    talk.answer("open", {"sessionId": "s", **modes()})
+    assert ("session/prompt" in talk.methods) is prompted
+    assert ended(talk) == []
+
+
 def test_without_an_answer_for_once_the_turn_is_stopped() -> None:
     talk = Talk()
     talk.open()
@@ -325,34 +357,6 @@ def test_an_end_that_is_no_success(reason: str, kind: str) -> None:
     talk.prompted()
     talk.answer("prompt", {"stopReason": reason})
     assert talk.dialect.report(Ending()).kind == kind
-
-
-def ended(**can: Any) -> Talk:
-    """A turn whose prompt is answered."""
-    talk = Talk()
-    talk.greet(sessionCapabilities=can)
-    talk.answer("open", {"sessionId": "s"})
-    talk.prompted()
-    talk.text("Done.")
-    talk.answer("prompt", {"stopReason": "end_turn"})
-    return talk
-
-
-def test_a_session_is_closed_before_the_agent_is_ended() -> None:
-    talk = ended(close={})
-    assert talk.methods[-1] == "session/close" and not talk.dialect.over and talk.dialect.lingering
-    talk.answer("close", {})
-    assert talk.dialect.over and talk.dialect.report(Ending()).kind == "done"
-
-
-def test_an_agent_that_never_closes_its_session_has_done_its_turn_all_the_same() -> None:
-    talk = ended(close={})
-    assert talk.dialect.report(Ending(kind="broken", detail="it lingers")).kind == "done"
-
-
-def test_of_an_agent_that_closes_no_sessions_the_turn_is_over_at_once() -> None:
-    talk = ended()
-    assert talk.methods[-1] == "session/prompt" and talk.dialect.over
 
 
 def usd(amount: float) -> dict[str, Any]:

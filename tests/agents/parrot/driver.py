@@ -32,7 +32,7 @@ from podiumd.drivers.spooled_driver import SpooledDriver, messages_of
 class ParrotDialect:
     """One line in, one line out, and ``bye``."""
 
-    lingering = False
+    lingering = closed = False
     hopeless = ""
     waits_for_answer = False
     tool_begun = False

@@ -13,6 +13,7 @@ from typing import Any, Final
 
 import msgspec
 import pytest
+import trio
 from msgspec.structs import replace
 
 from podiumd.agents.acp import handshake, leave
@@ -46,6 +47,7 @@ from podiumd.drivers.base import (
 from podiumd.drivers.dialect import Group
 from podiumd.drivers.failed_start import FailedStart
 from podiumd.drivers.spool import SpoolReader
+from podiumd.drivers.spooled import SpooledTurn
 from podiumd.formats import claude_control, claude_turn, jsonrpc_lines
 from podiumd.formats.acp import calls, wire
 from podiumd.formats.claude_events import BadLine, ControlRequest, Other
@@ -460,6 +462,21 @@ def a_turn_of_codex_that_was_going_on_is_broken(patch: pytest.MonkeyPatch) -> No
 @noticed_by("50.13", "50.14", subject="acp")
 def a_turn_of_the_protocol_that_was_going_on_is_broken(patch: pytest.MonkeyPatch) -> None:
     _inspected(patch, BROKEN_OFF, AcpDriver)
+
+
+@noticed_by("73", "73b", subject="acp")
+def an_agent_that_was_asked_to_close_its_session_is_ended_at_once(
+    patch: pytest.MonkeyPatch,
+) -> None:
+    async def until(self: SpooledTurn, done: Callable[[], bool]) -> None:
+        await trio.lowlevel.checkpoint()
+
+    patch.setattr(SpooledTurn, "_until", until)
+
+
+@noticed_by("73c", subject="acp")
+def a_session_is_not_closed_again(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(AcpDialect, "end", lambda self: ())
 
 
 @noticed_by("05", subject="acp")

@@ -5,6 +5,8 @@ from __future__ import annotations
 import fcntl
 import os
 import re
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from functools import partial
 from typing import Final
 
@@ -12,7 +14,16 @@ import trio
 
 from podiumd.drivers.base import ApprovalRequested, Output, SessionNamed, Started, Turn, TurnEvent
 from podiumd.tools.process.processes import carriers
-from tests.drivers.kit.bench import ALLOWING, Bench, allow, command, on_approval, only, said
+from tests.drivers.kit.bench import (
+    ALLOWING,
+    Bench,
+    allow,
+    command,
+    on_approval,
+    only,
+    own_name,
+    said,
+)
 from tests.drivers.kit.registry import case
 from tests.drivers.rig import STEER, approvals, follow, states
 from tests.patience import HANG_SECONDS
@@ -208,3 +219,63 @@ async def words_on_the_way_reach_the_model_once(bench: Bench) -> None:
     report, events = await bench.play(None, on_approval(steer))
     assert report.kind == "done" and bench.prompts == ["go", "and look at b"]
     assert states(events, STEER)[-1] == "completed" and report.undelivered == ()
+
+
+@asynccontextmanager
+async def closing(bench: Bench, wishes: int = 1) -> AsyncIterator[None]:
+    """Have the agent write down what was said only when its session is closed, and not at once.
+
+    ``wishes``: how often it has to be asked for that.
+    """
+    bench.script({"text": "The word is plum."}, closes_late="gate")
+    gate = os.open(bench.gate("gate"), os.O_RDWR)
+    asked = bench.rig.home / "closing.jsonl"
+    asked.touch()
+
+    async def let() -> None:
+        await bench.until(bench.rig.home, lambda: asked.read_bytes().count(b"\n") == wishes)
+        os.write(gate, b".")
+
+    try:
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(let)
+            yield
+            nursery.cancel_scope.cancel()
+    finally:
+        os.close(gate)
+
+
+async def remembers(bench: Bench, name: str | None) -> None:
+    """Prompt again in the session: all that was said stands in it."""
+    bench.script({"text": "And on."})
+    known = {"session_mode": "resume", "agent_session_id": name}
+    report, _ = await bench.play(bench.request("go on", **known))
+    assert report.kind == "done"
+    assert bench.asked[-1]["history"] == ["go", "The word is plum."]
+
+
+@case("73")
+async def what_an_agent_writes_down_at_last_is_there_in_the_next_turn(bench: Bench) -> None:
+    async with closing(bench):
+        report, events = await bench.play()
+    assert (report.kind, report.texts) == ("done", ("The word is plum.",))
+    await remembers(bench, own_name(events))
+
+
+async def _killed_at_the_end(bench: Bench, failpoint: str, *, wishes: int) -> None:
+    request = bench.request()
+    async with closing(bench, wishes):
+        await bench.killed_at(failpoint, request)
+        report, events = await bench.goes_on(bench.pending(request, None))
+    assert (report.kind, report.texts) == ("done", ("The word is plum.",))
+    await remembers(bench, own_name(events))
+
+
+@case("73b")
+async def that_is_so_where_a_daemon_dies_before_it_closes_the_session(bench: Bench) -> None:
+    await _killed_at_the_end(bench, "turn.idle-seen", wishes=1)
+
+
+@case("73c")
+async def that_is_so_where_a_daemon_dies_while_the_session_is_closed(bench: Bench) -> None:
+    await _killed_at_the_end(bench, "turn.end-sent", wishes=2)

@@ -30,6 +30,7 @@ class Acp(Rpc):
         self._mode = "auto" if self.script["mode_refused"] else "default"
         self._model = "m"
         self._servers: list[Json] = []
+        self._unwritten: list[str] = []
         self._behind = False
         """The past of the session that it has opened is still to be sent."""
 
@@ -82,6 +83,26 @@ class Acp(Rpc):
         self.session_file(params["sessionId"]).unlink()
         self.result(key, {})
 
+    def keep(self, words: str) -> None:
+        if self.script["closes_late"]:
+            self._unwritten.append(words)
+        else:
+            super().keep(words)
+
+    def on_session_close(self, key: str | int, params: Json) -> None:
+        if self.script["closes_late"]:
+            self.script.note("closing", params)
+            self.do(lambda: self._close_late(key))
+        elif not self.script["stays"]:
+            self.result(key, {})
+
+    def _close_late(self, key: str | int) -> None:
+        with (self.script.home / self.script["closes_late"]).open("rb") as gate:
+            gate.read(1)
+        for words in self._unwritten:
+            super().keep(words)
+        self.result(key, {})
+
     def on_session_load(self, key: str | int, params: Json) -> None:
         if not self._unknown(key, params):
             self._behind = bool(self.script["replays_late"])
@@ -92,9 +113,6 @@ class Acp(Rpc):
     def on_session_resume(self, key: str | int, params: Json) -> None:
         if not self._unknown(key, params):
             self._opened(key, params)
-
-    def on_session_close(self, key: str | int, params: Json) -> None:
-        self.result(key, {})
 
     def _unknown(self, key: str | int, params: Json) -> bool:
         name = params["sessionId"]

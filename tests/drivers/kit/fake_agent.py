@@ -67,6 +67,7 @@ QUIRKS: Final = {
     "forgets": "has no session but those of this process",
     "queued": "has these messages in a queue of its own: each begins a turn",
     "sub_agent": "an agent beside it asks about this command, says something, and ends",
+    "closes_late": "keeps what was said once its session is closed, behind the pipe of this name",
     "begins_late": "begins with its prompt once the pipe of this name, in its home, is opened",
     "reads_late": "reads a prompt of these words once the pipe `late` in its home is closed",
     "queues": "takes a second prompt beside a running one, for later",

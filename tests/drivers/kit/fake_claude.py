@@ -18,6 +18,7 @@ UNSPOKEN = frozenset(
         "answers_both",
         "begins_anew",
         "blind",
+        "closes_late",
         "mode_refused",
         "no_delete",
         "no_marks",

@@ -15,6 +15,7 @@ UNSPOKEN = frozenset(
     {
         "begins_anew",
         "blind",
+        "closes_late",
         "mode_refused",
         "no_delete",
         "null_open",

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import signal
 
+import pytest
 import trio
 
+from podiumd.drivers import spooled
 from podiumd.drivers.base import ApprovalRequested, Output, Started, TurnEvent
 from podiumd.tools.process.processes import carriers
 from tests.drivers.kit.bench import Bench, allow, command, only
@@ -95,7 +97,9 @@ async def what_a_tool_has_left_running_is_ended_and_told(bench: Bench) -> None:
 async def one_that_ignores_every_word_and_sigterm_is_killed(bench: Bench) -> None:
     bench.script({"text": "Hello."}, stays=True, immortal=True)
     asked = bench.request()
-    report, _ = await bench.play(asked)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(spooled, "CLOSING_SECONDS", 0.3)
+        report, _ = await bench.play(asked)
     assert (report.kind, report.exit_status) == ("done", -signal.SIGKILL)
     assert carriers(asked.turn_id) == []
 

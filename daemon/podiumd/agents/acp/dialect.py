@@ -60,7 +60,7 @@ class AcpDialect:
         self._asked = Asked(script)
         self._telling = Telling(self.ends.texts)
         self._stopping = self._tidies = self._named = self._fenced = self._planned = False
-        self._closing = False
+        self.closed = False
         self.tool_begun = False
         self.idle_line = True
 
@@ -82,14 +82,11 @@ class AcpDialect:
 
     @property
     def over(self) -> bool:
-        if self._stopping and not self._planned:
-            return True
-        return self.ends.end is not None and not self._closing
+        return self.ends.end is not None or (self._stopping and not self._planned)
 
     @property
     def lingering(self) -> bool:
-        """Return whether all is over but the session's end, which may be slow to come."""
-        return self.ends.end is not None and self._closing
+        return False
 
     @property
     def hopeless(self) -> str:
@@ -128,12 +125,11 @@ class AcpDialect:
             self._handshake.fenced()
         elif answer.id == PROMPT_FENCE:
             self._fenced = True
+        elif answer.id == calls.CLOSE:
+            self.closed = True
         elif name == calls.PROMPT:
             self.idle_line = False
-            self._close()
             return self._ended(answer)
-        elif name == calls.CLOSE:
-            self._closing = False
         elif name == calls.DELETE:
             self._tidies = False
             self.ends.opened()
@@ -167,12 +163,6 @@ class AcpDialect:
         """Report, once, what the agent says of itself."""
         about, self._handshake.described = self._handshake.described, None
         return [] if about is None else [AgentDescribed(about)]
-
-    def _close(self) -> None:
-        """Have the session closed: an agent that is ended at once may not have written it yet."""
-        if self._handshake.closes and not self._stopping:
-            self._closing = True
-            self._steps.plan(calls.CLOSE, calls.close_session(self.opened))
 
     def _begun(self) -> list[TurnEvent]:
         """Tell, once, that the agent has the prompt, or a session without one."""
@@ -295,11 +285,12 @@ class AcpDialect:
         return (calls.cancel(self.opened), *self._asked.cancelled())
 
     def end(self) -> Group:
-        return ()
+        """Build what has the agent write down all of a session that was prompted."""
+        if self.closed or not (self._planned and self._handshake.closes):
+            return ()
+        return (calls.close_session(self.opened),)
 
     def report(self, ending: Ending) -> TurnReport:
-        if self.lingering and ending.kind == "broken":  # the turn itself was over
-            ending = replace(ending, kind=None, detail="")
         report = self.ends.report(ending, prompt_recorded=self.taken_up, tool_begun=self.tool_begun)
         return replace(report, denials=tuple(self._asked.denials.values()))
 

@@ -38,7 +38,7 @@ class Handshake:
         self._how = script.how
         self._mode_answered = self._mode_fenced = self._in_mode = False
         self.session = ""
-        self.opened = self.ready = self.deletes = False
+        self.opened = self.ready = self.deletes = self.closes = False
         self.described: Described | None = None
         """What the agent says of itself, once all of that is known."""
         self._about = Described()
@@ -93,12 +93,12 @@ class Handshake:
     def _greeted(self, about: wire.InitializeResponse) -> None:
         script, can = self._script, about.agent_capabilities
         self.deletes = "delete" in can.session_capabilities
+        self.closes = "close" in can.session_capabilities
         if about.protocol_version != wire.VERSION:
             spoken = f"version {about.protocol_version} of its protocol"
             self._refuse(f"{script.agent} speaks {spoken}, and Podium version {wire.VERSION}")
             return
         self._about = _about(about)
-        self.closes = "close" in can.session_capabilities
         if self._how == "resume" and "resume" not in can.session_capabilities:
             self._how = "load"
         possible = {

@@ -94,6 +94,10 @@ class ClaudeDialect:
         return self.reader.stalled
 
     @property
+    def closed(self) -> bool:
+        return False
+
+    @property
     def hopeless(self) -> str:
         return self._served.unasked or self.reader.wants_stop or ""
 

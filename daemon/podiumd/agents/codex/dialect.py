@@ -103,6 +103,10 @@ class CodexDialect:
         return self.ends.turn is not None and not self.over
 
     @property
+    def closed(self) -> bool:
+        return False
+
+    @property
     def hopeless(self) -> str:
         return self.ends.refused.detail if self.ends.refused is not None else ""
 
