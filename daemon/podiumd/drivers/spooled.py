@@ -28,6 +28,7 @@ from podiumd.drivers.agent_process import (
 )
 from podiumd.drivers.base import (
     ApprovalRequested,
+    ApprovalWithdrawn,
     Decision,
     HookRaised,
     Output,
@@ -54,7 +55,7 @@ SPOOL_MEGABYTES = 1024
 Look = Callable[[], Awaitable[Aftermath]]
 
 _REQUESTS = (ApprovalRequested, ToolCalled, HookRaised)
-_TOLD_AGAIN = (PromptState, SessionNamed)
+_TOLD_AGAIN = (ApprovalWithdrawn, PromptState, SessionNamed)
 """What may not have become a fact before the earlier daemon died; again it changes nothing."""
 
 

@@ -17,6 +17,7 @@ Id = str | int
 """The id of a request. The two sides count apart: an id of ours and one of theirs may be equal."""
 
 METHOD_NOT_FOUND: Final = -32601
+INVALID_REQUEST: Final = -32600
 
 _UNKNOWN_ERROR: Final = "an error without words"
 

@@ -15,6 +15,7 @@ from podiumd.core.analysis.check_agents import Described
 from podiumd.drivers.base import (
     AgentDescribed,
     ApprovalRequested,
+    ApprovalWithdrawn,
     Decision,
     Output,
     SessionNamed,
@@ -91,7 +92,9 @@ class Talk:
             self.refuse(name, -32601, "no such method")
         return self
 
-    def ask(self, call: dict[str, Any], options: Any = OPTIONS, key: int = 0) -> list[TurnEvent]:
+    def ask(
+        self, call: dict[str, Any], options: Any = OPTIONS, key: int | str = 0
+    ) -> list[TurnEvent]:
         params = {"sessionId": "s", "options": options, "toolCall": {"toolCallId": "c", **call}}
         return self.say({"id": key, "method": "session/request_permission", "params": params})
 
@@ -266,6 +269,65 @@ def test_nothing_is_asked_of_one_that_cannot_close_or_was_not_prompted(
     talk.answer("open", {"sessionId": "s", **modes()})
     assert ("session/prompt" in talk.methods) is prompted
     assert ended(talk) == []
+
+
+def runs(script: str) -> dict[str, Any]:
+    return {"toolCallId": script, "kind": "execute", "rawInput": {"command": script}}
+
+
+def test_a_second_request_with_an_open_id_is_refused_and_so_is_the_first() -> None:
+    """Whichever of them the agent took an answer for, neither would be what the person saw."""
+    talk = Talk(allow=("Bash(make)",))
+    talk.open()
+    talk.prompted()
+    (asked,) = talk.ask(runs("ls"), key=7)
+    assert isinstance(asked, ApprovalRequested)
+    assert ApprovalWithdrawn(asked.request_id) in talk.ask(runs("rm -rf important"), key=7)
+    assert talk.chosen == ["cancelled", "cancelled"] and not talk.dialect.waits_for_answer
+    assert talk.dialect.answer(asked.request_id, Decision("allow")) is None
+    for script in ("ls", "make"):  # what is allowed too: another may be open under that id still
+        assert not [one for one in talk.ask(runs(script), key=7) if isinstance(one, type(asked))]
+    assert talk.chosen == ["cancelled"] * 4
+
+
+def test_an_id_that_is_used_again_after_its_answer_is_another_question() -> None:
+    talk = Talk()
+    talk.open()
+    talk.prompted()
+    names = []
+    for script in ("ls", "rm -rf important"):
+        (asked,) = talk.ask(runs(script), key=1)
+        assert isinstance(asked, ApprovalRequested) and asked.input == {"command": script}
+        assert talk.dialect.waits_for_answer and [*talk.dialect.open_requests()] == [asked]
+        assert talk.dialect.answer(asked.request_id, Decision("allow"))
+        names.append(asked.request_id)
+    assert len(set(names)) == 2
+    assert talk.dialect.answer(names[0], Decision("allow")) is None, "it would be the other's"
+
+
+def test_what_was_answered_unasked_is_not_answered_again_under_an_id_that_has_another_request() -> (
+    None
+):
+    talk = Talk(allow=("Bash(make)",))
+    talk.open()
+    talk.prompted()
+    for script in ("make", "rm -rf important"):  # as the next daemon reads them, at once
+        asked = {"options": OPTIONS, "toolCall": runs(script)}
+        line = {"id": 1, "method": "session/request_permission", "params": asked}
+        talk.dialect.feed(json.dumps(line).encode())
+    assert talk.dialect.replies() == [] and talk.dialect.waits_for_answer
+
+
+def test_an_id_that_is_a_number_and_one_that_is_a_text_are_two() -> None:
+    talk = Talk()
+    talk.open()
+    talk.prompted()
+    (first,) = talk.ask(runs("ls"), key=1)
+    (second,) = talk.ask(runs("pwd"), key="1")
+    assert isinstance(first, ApprovalRequested) and isinstance(second, ApprovalRequested)
+    for asked, key in ((second, "1"), (first, 1)):
+        (line,) = talk.dialect.answer(asked.request_id, Decision("allow")) or ()
+        assert json.loads(line)["id"] == key
 
 
 def test_without_an_answer_for_once_the_turn_is_stopped() -> None:

@@ -50,6 +50,32 @@ def test_a_question_is_answered_for_once_withdrawn_and_answered_again() -> None:
     assert one.report(Ending()).denials == (Denial("Bash", "c3"),)
 
 
+def test_a_second_request_with_an_open_id_is_refused_and_so_is_the_first() -> None:
+    one = running(script(allow=("Bash(make x)",)))
+    (asked,) = feed(one, command(7, "make a"))
+    assert isinstance(asked, ApprovalRequested)
+    assert ApprovalWithdrawn(asked.request_id) in feed(one, command(7, "rm -rf important"))
+    assert [each["error"]["code"] for each in written(one)] == [-32600, -32600]
+    assert one.answer(asked.request_id, Decision("allow")) is None and not one.waits_for_answer
+    for allowed in ("make a", "make x"):
+        assert not [
+            each for each in feed(one, command(7, allowed)) if isinstance(each, type(asked))
+        ]
+        assert all("error" in each for each in written(one))
+
+
+def test_an_id_that_is_used_again_after_its_answer_is_another_question() -> None:
+    one = running()
+    names = []
+    for given in ("make a", "rm -rf important"):
+        (asked,) = feed(one, command(1, given))
+        assert isinstance(asked, ApprovalRequested) and asked.input["command"] == given
+        assert [*one.open_requests()] == [asked]
+        assert one.answer(asked.request_id, Decision("allow"))
+        names.append(asked.request_id)
+    assert len(set(names)) == 2 and one.answer(names[0], Decision("allow")) is None
+
+
 def test_a_command_that_wants_to_reach_a_host_leaves_the_sandbox() -> None:
     one = running(script(allow=("Bash",)))
     host = {"host": "example.org", "protocol": "https"}
@@ -84,8 +110,8 @@ def test_a_sub_agents_call_is_looked_up_in_its_own_thread() -> None:
     for asks in (
         command(1, "ls", threadId="sub"),
         command(3, "ls", threadId="sub"),
-        command(0, "ls", threadId="sub"),
-        command(0, "make x", threadId="unknown"),
+        command(4, "ls", threadId="sub"),
+        command(5, "make x", threadId="unknown"),
     ):
         (found,) = feed(one, asks)
         assert isinstance(found, ApprovalRequested) and found.tool == "Escalate"
@@ -161,7 +187,7 @@ def test_the_models_own_question_is_answered_in_its_form() -> None:
     assert isinstance(asked, ApprovalRequested) and asked.asks_person
     assert asked.input["questions"][0]["options"] == [option]
     given = Decision("allow", updated_input={"answers": {"Which?": "Red"}})
-    answer = one.answer("1", given)
+    answer = one.answer(asked.request_id, given)
     assert answer is not None and json.loads(answer[0])["result"] == {
         "answers": {"q": {"answers": ["Red"]}, "r": {"answers": []}}
     }
@@ -174,7 +200,7 @@ def test_questions_in_the_same_words_have_an_answer_each() -> None:
     params = {"threadId": THREAD, "itemId": "i", "questions": questions}
     (asked,) = asked_in(feed(one, line(id=1, method="item/tool/requestUserInput", params=params)))
     told = answers_of(asked.input, "yes; no; later", "")
-    answer = one.answer("1", Decision("allow", updated_input={"answers": told}))
+    answer = one.answer(asked.request_id, Decision("allow", updated_input={"answers": told}))
     assert answer is not None and json.loads(answer[0])["result"]["answers"] == {
         "0": {"answers": ["yes"]},
         "1": {"answers": ["no"]},

@@ -14,7 +14,8 @@ from podiumd.agents.acp import leave
 from podiumd.agents.acp.script import Script
 from podiumd.core.recipe.served_tools import SERVED_PREFIX
 from podiumd.core.reply.report import Denial
-from podiumd.drivers.base import ApprovalRequested, Decision
+from podiumd.drivers.base import ApprovalRequested, ApprovalWithdrawn, Decision
+from podiumd.drivers.request_keys import RequestKeys
 from podiumd.formats.acp import calls
 from podiumd.formats.acp.wire import PermissionRequest, ToolCall
 from podiumd.formats.jsonrpc_lines import Id, Request, not_found, write
@@ -35,6 +36,7 @@ class Asked:
     def __init__(self, script: Script) -> None:
         self._script = script
         self._allow = script.allow
+        self._keys = RequestKeys()
         self._calls: dict[str, ToolCall] = {}
         self._waiting: dict[str, _Waiting] = {}
         self._due: dict[str, bytes] = {}
@@ -70,7 +72,7 @@ class Asked:
 
     def withdrawn(self, request_id: Id) -> list[str]:
         """Note that the agent has withdrawn a request, which has an answer even so."""
-        key = str(request_id)
+        key = self._keys.of(request_id)
         closed = self._close([key])
         if closed:
             self._due[key] = calls.withdrawn(request_id)
@@ -86,9 +88,25 @@ class Asked:
         self._close([*self._waiting])
         return lines
 
-    def take(self, request: Request) -> ApprovalRequested | None:
-        """Take a request; return it where a person is to decide."""
-        key = str(request.id)
+    def take(self, request: Request) -> list[ApprovalRequested | ApprovalWithdrawn]:
+        """Take a request; return it where a person is to decide.
+
+        One with the id of another that is open is refused, and that one with it.
+        """
+        found = self._keys.add(request.id)
+        before = found.before or ""
+        self._due.pop(before, None)
+        self._answers.pop(before, None)
+        if before in self._waiting:
+            self._keys.spoil(request.id)
+            self._due[before] = calls.cancelled(request.id)
+        if self._keys.is_spoiled(request.id):
+            self._due[found.key] = calls.cancelled(request.id)
+            return [ApprovalWithdrawn(key) for key in (*self._close([before]), found.key)]
+        asked = self._asked(request, found.key)
+        return [] if asked is None else [asked]
+
+    def _asked(self, request: Request, key: str) -> ApprovalRequested | None:
         if request.method != PERMISSION:
             self._due[key] = write(not_found(request), version=True)
             return None

@@ -184,8 +184,7 @@ class AcpDialect:
         return [*closed, PromptState(self.script.uuid, "completed")]
 
     def _request(self, request: Request) -> list[TurnEvent]:
-        asked = self._asked.take(request)
-        return [] if asked is None else [asked]
+        return [*self._asked.take(request)]
 
     def _notice(self, notice: Notice) -> list[TurnEvent]:
         if notice.method == "$/cancel_request":

@@ -20,9 +20,18 @@ from podiumd.agents.codex.script import Script
 from podiumd.core.decide.policy import ESCALATE
 from podiumd.core.recipe.served_tools import SERVER
 from podiumd.core.reply.report import Denial
-from podiumd.drivers.base import ApprovalRequested, Decision
+from podiumd.drivers.base import ApprovalRequested, ApprovalWithdrawn, Decision
+from podiumd.drivers.request_keys import RequestKeys
 from podiumd.formats.codex import wire
-from podiumd.formats.jsonrpc_lines import Answer, Id, Request, not_found, write
+from podiumd.formats.jsonrpc_lines import (
+    INVALID_REQUEST,
+    Answer,
+    Failure,
+    Id,
+    Request,
+    not_found,
+    write,
+)
 from podiumd.formats.said import read
 
 Called = Callable[[str, str], Mapping[str, Any] | None]
@@ -58,6 +67,7 @@ class Asked:
         self._real_path = real_path
         self._name_of = name_of
         self._items: dict[tuple[str, str], wire.ThreadItem] = {}
+        self._keys = RequestKeys()
         self._waiting: dict[str, _Waiting] = {}
         self._due: dict[str, bytes] = {}
         self._answers: dict[str, bytes] = {}
@@ -80,12 +90,30 @@ class Asked:
 
     def resolved(self, request_id: Id) -> str | None:
         """Note that no answer is waited for any more; return the request if it was open."""
-        key = str(request_id)
+        key = self._keys.of(request_id)
         self._due.pop(key, None)
         return None if self._waiting.pop(key, None) is None else key
 
-    def take(self, request: Request) -> ApprovalRequested | None:
-        """Take a request; return it where a person is to decide."""
+    def take(self, request: Request) -> list[ApprovalRequested | ApprovalWithdrawn]:
+        """Take a request; return it where a person is to decide.
+
+        One with the id of another that is open is refused, and that one with it.
+        """
+        found = self._keys.add(request.id)
+        before = found.before or ""
+        self._due.pop(before, None)
+        self._answers.pop(before, None)
+        if before in self._waiting:
+            self._keys.spoil(request.id)
+            self._due[before] = _refused(request.id)
+        if self._keys.is_spoiled(request.id):
+            self._due[found.key] = _refused(request.id)
+            closed = [before] if self._waiting.pop(before, None) is not None else []
+            return [ApprovalWithdrawn(key) for key in (*closed, found.key)]
+        asked = self._asked(request)
+        return [] if asked is None else [asked]
+
+    def _asked(self, request: Request) -> ApprovalRequested | None:
         match request.method:
             case "item/commandExecution/requestApproval":
                 return self._command(request, read(wire.CommandApproval, request.params))
@@ -96,7 +124,7 @@ class Asked:
             case "mcpServer/elicitation/request":
                 return self._elicitation(request, read(wire.Elicitation, request.params))
             case _:
-                self._due[str(request.id)] = write(not_found(request), version=False)
+                self._due[self._keys.of(request.id)] = write(not_found(request), version=False)
                 return None
 
     def answer(self, request_id: str, decision: Decision) -> bytes | None:
@@ -187,12 +215,12 @@ class Asked:
         *,
         takes_yes: bool = True,
     ) -> ApprovalRequested | None:
-        asked = ApprovalRequested(str(request.id), tool, given, item_id, words)
+        asked = ApprovalRequested(self._keys.of(request.id), tool, given, item_id, words)
         if verdict == "ask" or (verdict == "allow" and not takes_yes):
             return self._wait(asked, request.id, _leave_for_once, takes_yes=takes_yes)
         if verdict == "deny":
             self._denied(asked)
-        self._due[str(request.id)] = _line(request.id, _leave_for_once(Decision(verdict)))
+        self._due[self._keys.of(request.id)] = _line(request.id, _leave_for_once(Decision(verdict)))
         return None
 
     def _question(self, request: Request, asked: wire.UserInputRequest) -> ApprovalRequested | None:
@@ -219,7 +247,7 @@ class Asked:
             }
 
         found = ApprovalRequested(
-            str(request.id), ASK_PERSON, {"questions": questions}, asked.item_id, "", True
+            self._keys.of(request.id), ASK_PERSON, {"questions": questions}, asked.item_id, "", True
         )
         return self._wait(found, request.id, answers)
 
@@ -228,25 +256,29 @@ class Asked:
         tool = str(about.get("tool_name", ""))
         if about.get("codex_approval_kind") != MCP_CALL:
             # A server of the person's own wants a form filled in: no turn of ours can.
-            self._due[str(request.id)] = _line(request.id, {"action": "decline"})
+            self._due[self._keys.of(request.id)] = _line(request.id, {"action": "decline"})
             return None
         if asked.server_name == SERVER:
             taken = tool in self._script.served
-            self._due[str(request.id)] = _line(
+            self._due[self._keys.of(request.id)] = _line(
                 request.id, _elicited(Decision("allow" if taken else "deny"))
             )
             return None
         name = f"mcp__{asked.server_name}__{tool}"
         given = about.get("tool_params")
         found = ApprovalRequested(
-            str(request.id), name, given if isinstance(given, dict) else {}, "", asked.message
+            self._keys.of(request.id),
+            name,
+            given if isinstance(given, dict) else {},
+            "",
+            asked.message,
         )
         if self._script.tools == "read-only":
             self._denied(found)
-            self._due[str(request.id)] = _line(request.id, _elicited(Decision("deny")))
+            self._due[self._keys.of(request.id)] = _line(request.id, _elicited(Decision("deny")))
             return None
         if name in self._allow:
-            self._due[str(request.id)] = _line(request.id, _elicited(Decision("allow")))
+            self._due[self._keys.of(request.id)] = _line(request.id, _elicited(Decision("allow")))
             return None
         return self._wait(found, request.id, _elicited)
 
@@ -282,6 +314,11 @@ def _elicited(decision: Decision) -> dict[str, Any]:
     if decision.behavior == "allow":
         return {"action": "accept", "content": None, "_meta": None}
     return {"action": "decline", "content": None, "_meta": None}
+
+
+def _refused(id: Id) -> bytes:
+    failure = Failure(INVALID_REQUEST, "two open requests have this id")
+    return write(Answer(id, error=failure), version=False)
 
 
 def _line(id: Id, result: dict[str, Any]) -> bytes:

@@ -136,8 +136,7 @@ class CodexDialect:
                 return [] if name is None else self._answered(name, message)
             case Request():
                 self.idle_line = False
-                asked = self._asked.take(message)
-                return [] if asked is None else [asked]
+                return self._asked.take(message)
             case Notice():
                 self.idle_line = message.method in _QUIET
                 return self._noticed(message)
