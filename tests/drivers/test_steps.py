@@ -161,6 +161,14 @@ def test_a_probe_that_an_earlier_daemon_asked_is_no_answer_to_ours() -> None:
     assert ids(steps.due()) == [["open", "m:open"]]
 
 
+def test_a_probe_of_more_digits_than_any_of_ours_is_answered_to_no_one() -> None:
+    steps = Steps(version=False)
+    steps.plan("prompt", line("prompt"))
+    steps.feed(Answer("p:" + "9" * 5000, error=Failure(-32601, "none")))
+    steps.attached()
+    assert ids(steps.due()) == [["p:0"]]
+
+
 def test_words_that_may_have_been_written_wait_for_the_probe_and_go_once() -> None:
     steps = steps_of()
     steps.expect(STEER)

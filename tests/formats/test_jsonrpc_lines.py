@@ -10,7 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from podiumd.formats.acp.wire import text_of
 from podiumd.formats.jsonrpc_lines import (
+    DEPTH_LIMIT,
     METHOD_NOT_FOUND,
     Answer,
     Bad,
@@ -63,6 +65,29 @@ def test_no_line_makes_it_raise(line: bytes) -> None:
 @given(params)
 def test_an_object_of_any_members_is_read_without_an_error(raw: dict[str, Any]) -> None:
     read(json.dumps(raw).encode())
+
+
+@given(
+    st.integers(1, 2000),
+    st.sampled_from([("[", "]"), ('{"a":', "}"), ('[{"type":"content","content":', "}]")]),
+)
+def test_a_message_is_nested_so_deep_that_anything_can_be_done_with_it_or_it_is_lost(
+    depth: int, around: tuple[str, str]
+) -> None:
+    before, after = around
+    line = f'{{"method": "tell", "params": {{"x": {before * depth}1{after * depth}}}}}'.encode()
+    levels = 2 + depth * (2 if before.startswith("[{") else 1)
+    found = read(line)
+    if levels <= DEPTH_LIMIT:
+        assert isinstance(found, Notice) and write(found, version=False)
+        assert isinstance(text_of(found.params["x"]), str)
+    else:
+        assert isinstance(found, Bad) and found.lost and found.size == len(line)
+
+
+def test_a_message_may_be_as_wide_as_it_likes() -> None:
+    line = json.dumps({"method": "tell", "params": {"x": [[1]] * 3000}}).encode()
+    assert isinstance(read(line), Notice)
 
 
 def said(raw: str) -> Message | Bad:

@@ -26,6 +26,8 @@ from podiumd.formats.jsonrpc_lines import Answer, Id, Request, write
 
 MARK_METHOD: Final = "_podium/mark"
 _MARK, _PROBE = "m:", "p:"
+_DIGITS: Final = 9
+"""Digits of a number of ours at most: an answer with more is to nothing that we asked."""
 
 
 class _Fate(Enum):
@@ -163,7 +165,7 @@ class Steps:
         # that to an earlier daemon's probe: as good as ours, for no daemon writes anything between
         # its probe and the answer.
         ours = self._probing and number == str(self._probe)
-        if number.isdecimal():
+        if number.isdecimal() and len(number) <= _DIGITS:
             self._probe = max(self._probe, int(number) + 1)
         if ours:
             self._probing = False

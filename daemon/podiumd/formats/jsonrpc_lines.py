@@ -19,6 +19,9 @@ Id = str | int
 METHOD_NOT_FOUND: Final = -32601
 INVALID_REQUEST: Final = -32600
 
+DEPTH_LIMIT: Final = 100
+"""Levels of lists and objects in a message. All that is done with it may recurse so deep."""
+
 _UNKNOWN_ERROR: Final = "an error without words"
 
 
@@ -80,6 +83,8 @@ def read(line: bytes) -> Message | Bad:
     raw = read_object(line)
     if isinstance(raw, str):
         return Bad(raw, len(line), lost=line.lstrip().startswith(b"{"))
+    if line.count(b"[") + line.count(b"{") > DEPTH_LIMIT and _is_deep(raw):
+        return Bad(f"nested deeper than {DEPTH_LIMIT} levels", len(line), lost=True)
     found = _called(raw) if "method" in raw else _answered(raw)
     return Bad(found, len(line)) if isinstance(found, str) else found
 
@@ -113,6 +118,14 @@ def not_found(request: Request) -> Answer:
     return Answer(
         request.id, error=Failure(METHOD_NOT_FOUND, f"Method not found: {request.method}")
     )
+
+
+def _is_deep(raw: dict[str, Any]) -> bool:
+    level: list[Any] = [raw]
+    for _ in range(DEPTH_LIMIT):
+        inner = (one.values() if isinstance(one, dict) else one for one in level)
+        level = [one for values in inner for one in values if isinstance(one, dict | list)]
+    return bool(level)
 
 
 def _called(raw: dict[str, Any]) -> Request | Notice | str:
