@@ -271,6 +271,18 @@ def test_nothing_is_asked_of_one_that_cannot_close_or_was_not_prompted(
     assert ended(talk) == []
 
 
+def test_leave_that_is_asked_for_outside_of_the_turn_is_refused_and_shown_to_no_one() -> None:
+    talk = Talk(allow=("Bash(make)",))
+    talk.greet()
+    for script in ("ls", "make"):
+        assert talk.ask(runs(script), key=script) == []
+    talk.answer("open", {"sessionId": "s"})
+    talk.prompted()
+    talk.answer("prompt", {"stopReason": "end_turn"})
+    assert talk.ask(runs("ls"), key="after") == [] and not talk.dialect.waits_for_answer
+    assert talk.chosen == ["cancelled"] * 3
+
+
 def runs(script: str) -> dict[str, Any]:
     return {"toolCallId": script, "kind": "execute", "rawInput": {"command": script}}
 

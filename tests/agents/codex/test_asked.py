@@ -20,6 +20,8 @@ from tests.agents.codex.talk import (
     THREAD,
     asked_in,
     command,
+    dialect,
+    ended,
     feed,
     item,
     line,
@@ -74,6 +76,17 @@ def test_an_id_that_is_used_again_after_its_answer_is_another_question() -> None
         assert one.answer(asked.request_id, Decision("allow"))
         names.append(asked.request_id)
     assert len(set(names)) == 2 and one.answer(names[0], Decision("allow")) is None
+
+
+def test_what_is_asked_outside_of_the_turn_is_refused_and_shown_to_no_one() -> None:
+    one = dialect(script(allow=("Bash(make x)",)))
+    assert feed(one, command(0, "make a"), command(1, "make x")) == []
+    feed(one, *OPENED, *BEGUN, ended())
+    assert feed(one, command(2, "make a")) == [] and not one.waits_for_answer
+    refused = [each["id"] for each in written(one) if "error" in each]
+    assert refused == [0, 1, 2]
+    (asked,) = feed(one, command(3, "make a", threadId="a sub-agent's"))
+    assert isinstance(asked, ApprovalRequested)
 
 
 def test_a_command_that_wants_to_reach_a_host_leaves_the_sandbox() -> None:

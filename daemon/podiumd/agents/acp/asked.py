@@ -88,10 +88,13 @@ class Asked:
         self._close([*self._waiting])
         return lines
 
-    def take(self, request: Request) -> list[ApprovalRequested | ApprovalWithdrawn]:
+    def take(
+        self, request: Request, *, in_turn: bool
+    ) -> list[ApprovalRequested | ApprovalWithdrawn]:
         """Take a request; return it where a person is to decide.
 
-        One with the id of another that is open is refused, and that one with it.
+        One with the id of another that is open is refused, and that one with it. So is leave that
+        is not for anything in the turn: ``in_turn``.
         """
         found = self._keys.add(request.id)
         before = found.before or ""
@@ -103,6 +106,9 @@ class Asked:
         if self._keys.is_spoiled(request.id):
             self._due[found.key] = calls.cancelled(request.id)
             return [ApprovalWithdrawn(key) for key in (*self._close([before]), found.key)]
+        if not in_turn and request.method == PERMISSION:
+            self._due[found.key] = calls.cancelled(request.id)
+            return []
         asked = self._asked(request, found.key)
         return [] if asked is None else [asked]
 

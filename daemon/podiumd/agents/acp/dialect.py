@@ -184,7 +184,8 @@ class AcpDialect:
         return [*closed, PromptState(self.script.uuid, "completed")]
 
     def _request(self, request: Request) -> list[TurnEvent]:
-        return [*self._asked.take(request)]
+        in_turn = self._planned and self.ends.end is None
+        return [*self._asked.take(request, in_turn=in_turn)]
 
     def _notice(self, notice: Notice) -> list[TurnEvent]:
         if notice.method == "$/cancel_request":

@@ -94,10 +94,13 @@ class Asked:
         self._due.pop(key, None)
         return None if self._waiting.pop(key, None) is None else key
 
-    def take(self, request: Request) -> list[ApprovalRequested | ApprovalWithdrawn]:
+    def take(
+        self, request: Request, *, in_turn: bool
+    ) -> list[ApprovalRequested | ApprovalWithdrawn]:
         """Take a request; return it where a person is to decide.
 
-        One with the id of another that is open is refused, and that one with it.
+        One with the id of another that is open is refused, and that one with it. So is what is not
+        for anything in the turn: ``in_turn``.
         """
         found = self._keys.add(request.id)
         before = found.before or ""
@@ -110,6 +113,9 @@ class Asked:
             self._due[found.key] = _refused(request.id)
             closed = [before] if self._waiting.pop(before, None) is not None else []
             return [ApprovalWithdrawn(key) for key in (*closed, found.key)]
+        if not in_turn:
+            self._due[found.key] = _refused(request.id, "no turn of ours is going on")
+            return []
         asked = self._asked(request)
         return [] if asked is None else [asked]
 
@@ -316,9 +322,8 @@ def _elicited(decision: Decision) -> dict[str, Any]:
     return {"action": "decline", "content": None, "_meta": None}
 
 
-def _refused(id: Id) -> bytes:
-    failure = Failure(INVALID_REQUEST, "two open requests have this id")
-    return write(Answer(id, error=failure), version=False)
+def _refused(id: Id, why: str = "two open requests have this id") -> bytes:
+    return write(Answer(id, error=Failure(INVALID_REQUEST, why)), version=False)
 
 
 def _line(id: Id, result: dict[str, Any]) -> bytes:

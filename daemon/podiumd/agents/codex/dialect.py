@@ -136,10 +136,15 @@ class CodexDialect:
                 return [] if name is None else self._answered(name, message)
             case Request():
                 self.idle_line = False
-                return self._asked.take(message)
+                return self._asked.take(message, in_turn=self._may_ask(message))
             case Notice():
                 self.idle_line = message.method in _QUIET
                 return self._noticed(message)
+
+    def _may_ask(self, request: Request) -> bool:
+        """Return whether a request can be for our turn. Its sub-agents may outlast it."""
+        about = read(wire.ThreadNotification, request.params).thread_id
+        return bool(self._thread) and (self.ends.turn is None or about != self._thread)
 
     def _answered(self, name: str, answer: Answer) -> list[TurnEvent]:
         error = answer.error
