@@ -10,6 +10,7 @@ import trio
 from msgspec.structs import replace
 
 from podiumd.drivers.base import SessionNamed, TurnStatus
+from podiumd.formats.session import public_id
 from podiumd.runtime.errors import Busy, InvalidParameter, NotFound
 from podiumd.runtime.locks.holder import Holder
 from podiumd.runtime.locks.leases import Lease, LeaseBook
@@ -271,6 +272,24 @@ async def test_a_session_is_held_under_both_its_ids_and_is_one_lock(naming: Mach
         await daemon.ended(run_id)
         assert taken(naming, session) is None and taken(naming, "ses_1") is None
         assert await daemon.service.locks() == []
+
+
+@pytest.mark.parametrize("own", ["a/b", "../x", "x" * 300, ""])
+async def test_a_session_is_held_also_where_no_file_can_be_called_as_it_is(
+    naming: Machine, own: str
+) -> None:
+    """Another daemon knows a session of that id by the one that follows from it."""
+    async with running(naming) as daemon:
+        session, turn = await begun(daemon, own)
+        holder = taken(naming, public_id(own))
+        assert holder is not None and holder.id == turn.request.run_id
+        with pytest.raises(Busy):
+            await daemon.prompt("Beside it", session_id=own or session)
+        [lock] = await daemon.service.locks()
+        assert lock.session_id == session
+        turn.end(done())
+        await daemon.ended(turn.request.run_id)
+        assert taken(naming, public_id(own)) is None
 
 
 async def test_an_agent_that_outlives_its_daemon_holds_its_own_id_too(naming: Machine) -> None:

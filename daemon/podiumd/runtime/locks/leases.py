@@ -25,12 +25,21 @@ from typing import Any
 import msgspec
 import trio
 
+from podiumd.formats.session import public_id
 from podiumd.runtime.locks import lockfile
 from podiumd.runtime.locks.holder import Holder
 from podiumd.runtime.locks.lockfile import LeaseError
 
 _SESSION_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
 _LOCK_FILE = re.compile(r"(?:session-(?P<session>.+)|tree-[0-9a-f]{64})\.lock")
+
+
+def lock_name(own_id: str) -> str:
+    """Return the id under which a session is locked, of an agent's own id of it.
+
+    An agent may call a session as no file can be called. It is the id that clients know, then.
+    """
+    return own_id if _SESSION_ID.fullmatch(own_id) else public_id(own_id)
 
 
 class Lease:

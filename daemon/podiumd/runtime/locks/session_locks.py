@@ -15,7 +15,7 @@ from contextlib import suppress
 import msgspec
 
 from podiumd.runtime.locks.holder import Holder
-from podiumd.runtime.locks.leases import Lease, LeaseBook
+from podiumd.runtime.locks.leases import Lease, LeaseBook, lock_name
 
 log = logging.getLogger(__name__)
 
@@ -77,10 +77,9 @@ class SessionLocks:
     def peek(self, *ids: str) -> Holder | None:
         """Look up who has a session, under whichever of its ids."""
         for one in ids:
-            with suppress(ValueError):  # an agent's own may be no name for a lock
-                holder = self._leases.peek(one)
-                if holder is not None:
-                    return holder
+            holder = self._leases.peek(lock_name(one))
+            if holder is not None:
+                return holder
         return None
 
     def name_also(self, session_id: str, own_id: str | None) -> Holder | None:
@@ -88,11 +87,12 @@ class SessionLocks:
 
         Where that cannot be, as of a file system without hard links, the agent has its own ways.
         """
-        if own_id in (None, session_id) or session_id not in self._sessions:
+        other = session_id if own_id is None else lock_name(own_id)
+        if other == session_id or session_id not in self._sessions:
             return None
         try:
-            return self._leases.name_also(session_id, own_id)
-        except (ValueError, OSError) as error:
+            return self._leases.name_also(session_id, other)
+        except OSError as error:
             log.warning("the session %s is not held under its agent's id: %s", session_id, error)
             return None
 
