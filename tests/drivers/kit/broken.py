@@ -46,13 +46,14 @@ from podiumd.drivers.base import (
 )
 from podiumd.drivers.dialect import Group
 from podiumd.drivers.failed_start import FailedStart
+from podiumd.drivers.request_keys import Key, RequestKeys
 from podiumd.drivers.spool import SpoolReader
 from podiumd.drivers.spooled import SpooledTurn
 from podiumd.formats import claude_control, claude_turn, jsonrpc_lines
 from podiumd.formats.acp import calls, wire
 from podiumd.formats.claude_events import BadLine, ControlRequest, Other
 from podiumd.formats.claude_stream import decode
-from podiumd.formats.jsonrpc_lines import Answer
+from podiumd.formats.jsonrpc_lines import Answer, Id
 
 Break = Callable[[pytest.MonkeyPatch], None]
 
@@ -442,6 +443,19 @@ def an_error_beside_a_result_is_none(patch: pytest.MonkeyPatch) -> None:
         return message
 
     patch.setattr(codex_dialect, "read_line", read_line)
+
+
+@noticed_by("27b", subject="acp")
+@noticed_by("27b", subject="codex")
+def the_id_of_a_request_is_its_key(patch: pytest.MonkeyPatch) -> None:
+    def add(self: RequestKeys, id: Id) -> Key:
+        return Key(str(id), None)
+
+    def of(self: RequestKeys, id: Id) -> str:
+        return str(id)
+
+    patch.setattr(RequestKeys, "add", add)
+    patch.setattr(RequestKeys, "of", of)
 
 
 @noticed_by("58", subject="codex")

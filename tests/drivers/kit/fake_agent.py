@@ -53,7 +53,7 @@ QUIRKS: Final = {
     "both_open": "asks about all tools of a reply at once",
     "withdraws": "does not wait for the answer to its question, and goes on without the tool",
     "no_once": "offers no leave for once",
-    "request_ids": "the ids of its requests: `zero` or `text`",
+    "request_ids": "the ids of its requests: `zero`, `text`, or the `same` for all",
     "deaf": "hears no interrupt",
     "stays": "does not end when told to",
     "immortal": "ignores SIGTERM",
@@ -227,6 +227,8 @@ class Agent:
         self._asked += 1
         if self.script["request_ids"] == "text":
             return f"ask {self._asked}"
+        if self.script["request_ids"] == "same":
+            return 0
         return self._asked - 1
 
     def answered(self, request: str | int, answer: Json) -> None:

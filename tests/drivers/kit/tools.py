@@ -78,6 +78,24 @@ async def two_questions_at_once_are_answered_in_any_order(bench: Bench) -> None:
     assert report.kind == "done" and bench.ran == ["echo 1 >> made"]
 
 
+@case("27b")
+async def two_questions_with_one_id_get_no_leave(bench: Bench) -> None:
+    """Which of them a person has seen, the agent could not tell from the answer."""
+    tools = [command("echo 1 >> made"), command("echo 2 >> made")]
+    bench.script({"tools": tools}, {"text": "I see."}, both_open=True, request_ids="same")
+    asked: list[ApprovalRequested] = []
+
+    async def the_first(turn: Turn, event: TurnEvent) -> None:
+        if isinstance(event, ApprovalRequested):
+            asked.append(event)
+        if isinstance(event, ApprovalWithdrawn) or len(asked) == len(tools):
+            await turn.answer(asked[0].request_id, Decision("allow"))
+
+    report, events = await bench.play(None, the_first)
+    assert ApprovalWithdrawn(asked[0].request_id) in events
+    assert report.kind == "done" and bench.ran == []
+
+
 @case("28")
 async def a_question_that_is_withdrawn_is_closed(bench: Bench) -> None:
     bench.script({"tools": [command("touch made")]}, {"text": "Without it."}, withdraws=True)
