@@ -1133,6 +1133,7 @@ class SessionNamedData(TypedDict):
     turn_id: str
     session_id: str
     agent_session_id: str
+    family: str
 
 
 class SessionsPage(TypedDict):

@@ -67,7 +67,7 @@ async def test_a_session_is_found_by_the_id_that_its_agent_has_for_it(naming: Ma
     async with running(naming) as daemon:
         session, _ = await named(daemon, "ses_1")
         store = daemon.context.store
-        assert await store.sessions_named(["ses_1", session, "ses_"]) == {"ses_1": session}
+        assert await store.sessions_called("ses_1") == {"claude": session}
         assert await store.agent_session("ses_1") is None
         again, turn = await named(daemon, "ses_1", session_id="ses_1")
         assert again == session and turn.request.session_mode == "resume"
@@ -82,6 +82,7 @@ async def test_the_name_is_one_fact_however_often_it_is_told(naming: Machine) ->
                 turn_id=turn.request.turn_id,
                 session_id=turn.request.session_id,
                 agent_session_id="ses_1",
+                family="claude",
             )
         ]
 

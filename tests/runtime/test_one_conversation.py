@@ -197,7 +197,7 @@ async def test_an_agent_cannot_take_the_id_of_another_session(naming: Machine) -
         first = await finished(daemon, "ses_1")
         for taken in ("ses_1", first):
             await refused(daemon, taken, f"the session {first}")
-        assert await daemon.store.sessions_named(["ses_1", first]) == {"ses_1": first}
+        assert await daemon.store.sessions_called("ses_1") == {"claude": first}
         assert await daemon.service._sessions.resolve(first) == first
 
 
@@ -217,6 +217,27 @@ async def test_an_agent_cannot_take_the_session_of_another_agent_by_its_id(
         await daemon.prompt("For Claude", session_id=OWN, working_directory=where)
         turn = await daemon.turn()
         assert turn.request.prompt == "For Claude"
+        turn.end(done())
+
+
+async def test_a_session_is_its_own_agents_though_another_had_its_name_before_it_was_known(
+    naming: Machine,
+) -> None:
+    """The file of a session may be seen later than the name that another agent takes."""
+    evil = FakeDriver()
+    evil.name, evil.capabilities = "evil", naming.agent.capabilities
+    naming.drivers["evil"] = evil
+    async with ready(naming) as daemon:
+        went = await daemon.prompt("Hello", agent="evil")
+        turn = await evil.next_turn()
+        turn.says(SessionNamed(OWN))
+        await daemon.until(went["run_id"], lambda state: bool(state.agent_sessions))
+        with daemon.service.sessions_changed() as changes:
+            naming.agent.transcripts[OWN] = write(naming)
+            assert await changes.changed() == {OWN}
+        [row] = (await daemon.service.sessions_list(None, 50, None)).sessions
+        assert (row.session_id, row.agent) == (OWN, "claude")
+        assert await daemon.service._sessions.resolve(OWN) == OWN
         turn.end(done())
 
 

@@ -28,7 +28,11 @@ DAY = 24 * 60 * 60
 
 def storage_of(daemon: Daemon, **kept: int) -> Storage:
     context = replace(daemon.context, retention=lambda: RetentionSettings(**kept))
-    return Storage(context, PublicSessions(daemon.transcripts, daemon.store), daemon.runs)
+    return Storage(
+        context,
+        PublicSessions(daemon.transcripts, daemon.store, daemon.context.family),
+        daemon.runs,
+    )
 
 
 def parts(told: Pruned) -> dict[str, tuple[int, int]]:
@@ -140,7 +144,7 @@ async def test_sessions_that_are_gone_stay_on_the_list_until_they_are_named_or_t
         later = replace(daemon.context, clock=replace(daemon.context.clock, wall=lambda: at))
         care = Storage(
             replace(later, retention=lambda: RetentionSettings(gone_days=1)),
-            PublicSessions(daemon.transcripts, daemon.store),
+            PublicSessions(daemon.transcripts, daemon.store, daemon.context.family),
             daemon.runs,
         )
         assert parts(await care.prune(dry_run=True)) == {"gone": (1, 0)}

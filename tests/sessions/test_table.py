@@ -68,7 +68,10 @@ def test_a_session_is_found_by_the_beginning_of_either_of_its_ids(
     assert table.with_prefix(index, first[:-1], 9) == [first, second, third]
     assert table.with_prefix(index, "", 1) == [first, first]
     asked = [first, third, session_id(4)]
-    assert table.own_ids(index, asked) == {first: "session_1"}
+    assert table.own_ids(index, asked) == {
+        first: (own[0].agent, "session_1"),
+        third: (own[0].agent, third),
+    }
 
 
 def test_a_row_takes_the_place_of_the_one_before(index: sqlite3.Connection) -> None:

@@ -18,8 +18,9 @@ BEFORE = MIGRATIONS[:3]
 """The schema before there was a table of them."""
 
 
-def naming(ours: str, theirs: str) -> NewFact:
-    data = msgspec.json.encode({"session_id": ours, "agent_session_id": theirs})
+def naming(ours: str, theirs: str, family: str = "codex") -> NewFact:
+    said = {"session_id": ours, "agent_session_id": theirs, "family": family}
+    data = msgspec.json.encode(said)
     return a_fact(type="session.named", data=data, session_id=ours)
 
 
@@ -27,7 +28,8 @@ async def test_the_last_name_of_a_session_holds_and_outlives_its_runs(tmp_path: 
     async with open_store(tmp_path) as store:
         await store.append(a_run(session_id="one"), [naming("one", "a"), naming("one", "b")])
         assert await store.agent_session("one") == "b"
-        assert await store.sessions_named(["a", "b", "one"]) == {"b": "one"}
+        assert await store.sessions_called("b") == {"codex": "one"}
+        assert await store.sessions_called("a") == await store.sessions_called("one") == {}
         await store.forget_runs(["run-1"])
     async with open_store(tmp_path) as store:
         assert await store.agent_session("one") == "b"
@@ -42,10 +44,21 @@ async def test_a_name_is_no_other_sessions(tmp_path: Path) -> None:
         await store.append(a_run(session_id="one"), [naming("one", "a")])
         for taken in ("a", "one"):
             await store.append(a_run("run-2", session_id="two"), [naming("two", taken)])
-        assert await store.sessions_named(["a", "one"]) == {"a": "one"}
+        assert await store.sessions_called("a") == {"codex": "one"}
+        assert await store.sessions_called("one") == {}
         assert await store.agent_session("two") is None
         await store.append(a_run("run-3", session_id="c"), [naming("c", "c")])
         assert await store.agent_session("c") == "c", "a session that the agent began itself"
+
+
+async def test_agents_of_two_families_may_mean_two_sessions_by_one_id(tmp_path: Path) -> None:
+    async with open_store(tmp_path) as store:
+        for number, (ours, family) in enumerate((("one", "codex"), ("two", "other"))):
+            run = a_run(f"run-{number}", session_id=ours)
+            await store.append(run, [naming(ours, "a", family)])
+        names = [("codex", "a"), ("other", "a"), ("third", "a")]
+        assert await store.sessions_named(names) == {names[0]: "one", names[1]: "two"}
+        assert await store.sessions_called("a") == {"codex": "one", "other": "two"}
 
 
 async def test_what_is_forgotten_of_a_session_that_a_run_has_leaves_its_name(

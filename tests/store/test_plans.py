@@ -43,7 +43,8 @@ READS: dict[str, list[Call]] = {
         lambda s, n: s.named("turn.intended", "turn-000", 1),
     ],
     "agent_session": [lambda s, n: s.agent_session("session-001")],
-    "sessions_named": [lambda s, n: s.sessions_named(["own-001", "none"])],
+    "sessions_named": [lambda s, n: s.sessions_named([("codex", "own-001"), ("", "")])],
+    "sessions_called": [lambda s, n: s.sessions_called("own-001")],
     "named_with_prefix": [
         lambda s, n: s.named_with_prefix("own-01", 4),
         lambda s, n: s.named_with_prefix("session-01", 4),

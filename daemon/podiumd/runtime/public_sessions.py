@@ -8,7 +8,7 @@ there first, the file or the name.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 
 from msgspec.structs import replace
@@ -25,23 +25,28 @@ from podiumd.wire.sessions import MessagesPage
 class ChangedSessions:
     """A listener to changes, by the ids that clients know."""
 
-    def __init__(self, listener: Listener, transcripts: Transcripts, store: Store) -> None:
+    def __init__(self, listener: Listener, known: PublicSessions) -> None:
         self._listener = listener
-        self._transcripts = transcripts
-        self._store = store
+        self._known = known
 
     async def changed(self) -> set[str]:
         """Wait until there is something, then take it: the ids since the last time."""
         changed = sorted(await self._listener.changed())
-        return await _public(self._transcripts, self._store, changed)
+        return await self._known.public(changed)
 
 
 class PublicSessions:
-    """The transcripts, by the ids that clients know. Its methods are those of ``Transcripts``."""
+    """The transcripts, by the ids that clients know. Its methods are those of ``Transcripts``.
 
-    def __init__(self, transcripts: Transcripts, store: Store) -> None:
+    ``family`` returns the family of an agent: those that mean one session by one id.
+    """
+
+    def __init__(
+        self, transcripts: Transcripts, store: Store, family: Callable[[str], str]
+    ) -> None:
         self._transcripts = transcripts
         self._store = store
+        self._family = family
 
     async def count(self) -> int:
         """Return how many sessions there are."""
@@ -52,8 +57,10 @@ class PublicSessions:
     ) -> tuple[list[Row], int]:
         """Return a page of sessions, newest first, and how many there are in all."""
         rows, total = await self._transcripts.listing(working_directory, limit, before)
-        ours = await self._store.sessions_named([own_id(row) for row in rows])
-        return [_called(row, ours.get(own_id(row))) for row in rows], total
+        names = [(self._family(row.agent), own_id(row)) for row in rows]
+        ours = await self._store.sessions_named(names)
+        called = zip(rows, names, strict=True)
+        return [_called(row, ours.get(name)) for row, name in called], total
 
     async def row(self, session_id: str) -> Row:
         """Return one session. Raises ``UnknownSession``."""
@@ -64,7 +71,7 @@ class PublicSessions:
         least so many."""
         found = await self._transcripts.with_prefix(prefix.lower(), limit)
         return {
-            *await _public(self._transcripts, self._store, found),
+            *await self.public(found),
             *await self._store.sessions_with_prefix(prefix, limit),
             *await self._store.named_with_prefix(prefix, limit),
         }
@@ -78,7 +85,7 @@ class PublicSessions:
     async def gone(self, before: int | None) -> list[str]:
         """Return the sessions whose transcript is gone."""
         gone = await self._transcripts.gone(before)
-        return sorted(await _public(self._transcripts, self._store, gone))
+        return sorted(await self.public(gone))
 
     async def forget(self, session_id: str) -> None:
         """Take a session off the list. Raises ``UnknownSession``, ``StillThere``."""
@@ -102,7 +109,14 @@ class PublicSessions:
     def listen(self) -> Iterator[ChangedSessions]:
         """Hear of every session that changes from now on."""
         with self._transcripts.listen() as listener:
-            yield ChangedSessions(listener, self._transcripts, self._store)
+            yield ChangedSessions(listener, self)
+
+    async def public(self, ids: Sequence[str]) -> set[str]:
+        """Return the ids that clients know of sessions, by those of the index."""
+        own = await self._transcripts.own_ids(ids)
+        names = {one: (self._family(agent), named) for one, (agent, named) in own.items()}
+        ours = await self._store.sessions_named([*names.values()])
+        return {ours.get(names[one], one) if one in names else one for one in ids}
 
     async def _own(self, session_id: str) -> str:
         """Return the index's id of a session: the agent's own, unless the file that is read is
@@ -121,13 +135,6 @@ class PublicSessions:
 def own_id(row: Row) -> str:
     """Return the agent's own id of a session."""
     return row.own_id or row.session_id
-
-
-async def _public(transcripts: Transcripts, store: Store, ids: Sequence[str]) -> set[str]:
-    """Return the ids that clients know of sessions, by those of the index."""
-    own = await transcripts.own_ids(ids)
-    ours = await store.sessions_named([own.get(one, one) for one in ids])
-    return {ours.get(own.get(one, one), one) for one in ids}
 
 
 def _called(row: Row, session_id: str | None) -> Row:

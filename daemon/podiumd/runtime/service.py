@@ -98,7 +98,7 @@ class Service:
         self.recipe_tools = RecipeTools(context, catalogue, default_agent)
         self._enabled = orchestration_enabled
         self._tokens = Tokens(context)
-        known = PublicSessions(transcripts, context.store)
+        known = PublicSessions(transcripts, context.store, context.family)
         self._sessions = sessions = Sessions(context, known)
         self._session_list = SessionList(context, known, sessions, runs)
         self._starter = Starter(context, session_locks, catalogue, sessions, default_agent)

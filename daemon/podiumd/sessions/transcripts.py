@@ -139,8 +139,8 @@ class Transcripts:
         row = await self._index.ask(table.row, session_id)
         return None if row is None else row.agent
 
-    async def own_ids(self, session_ids: Sequence[str]) -> dict[str, str]:
-        """Return the agents' own ids of those of the sessions that have another."""
+    async def own_ids(self, session_ids: Sequence[str]) -> dict[str, tuple[str, str]]:
+        """Return of those of the sessions that are known their agents, and the agents' own ids."""
         return await self._index.ask(table.own_ids, session_ids)
 
     async def companion_counts(self, session_ids: Sequence[str]) -> dict[str, dict[str, int]]:

@@ -230,11 +230,13 @@ class Store:
             lambda connection: reading.agent_session(connection, session_id)
         )
 
-    async def sessions_named(self, agent_session_ids: Sequence[str]) -> dict[str, str]:
-        """Return the sessions to which agents have given these ids, by these."""
-        return await self._readers.run(
-            lambda connection: reading.sessions_named(connection, agent_session_ids)
-        )
+    async def sessions_named(self, names: Sequence[tuple[str, str]]) -> dict[tuple[str, str], str]:
+        """Return the sessions to which agents of a family have given an id, by these two."""
+        return await self._readers.run(lambda connection: reading.sessions_named(connection, names))
+
+    async def sessions_called(self, name: str) -> dict[str, str]:
+        """Return the sessions to which agents have given this id, by the family of each."""
+        return await self._readers.run(lambda connection: reading.sessions_called(connection, name))
 
     async def named_with_prefix(self, prefix: str, limit: int) -> list[str]:
         """Return sessions that agents have named and whose id, ours or the agent's, begins with

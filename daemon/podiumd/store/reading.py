@@ -188,12 +188,23 @@ def agent_session(connection: sqlite3.Connection, session_id: str) -> str | None
     return None if found is None else str(found[0])
 
 
-def sessions_named(connection: sqlite3.Connection, ids: Iterable[str]) -> dict[str, str]:
-    """Read the sessions to which agents have given these ids, by the ids. Raises
-    ``sqlite3.Error``."""
-    query = "SELECT session_id FROM agent_sessions WHERE agent_session_id = ?"
-    found = ((one, connection.execute(query, (one,)).fetchone()) for one in ids)
+def sessions_named(
+    connection: sqlite3.Connection, names: Iterable[tuple[str, str]]
+) -> dict[tuple[str, str], str]:
+    """Read the sessions to which agents of a family have given an id, by these two.
+
+    Raises ``sqlite3.Error``.
+    """
+    query = "SELECT session_id FROM agent_sessions WHERE agent_session_id = ?2 AND family = ?1"
+    found = ((one, connection.execute(query, one).fetchone()) for one in names)
     return {one: str(row[0]) for one, row in found if row is not None}
+
+
+def sessions_called(connection: sqlite3.Connection, name: str) -> dict[str, str]:
+    """Read the sessions to which agents have given this id, by the family of each. Raises
+    ``sqlite3.Error``."""
+    query = "SELECT family, session_id FROM agent_sessions WHERE agent_session_id = ?"
+    return dict(connection.execute(query, (name,)).fetchall())
 
 
 def named_with_prefix(connection: sqlite3.Connection, prefix: str, limit: int) -> list[str]:

@@ -117,20 +117,23 @@ def _index(connection: sqlite3.Connection) -> None:
 
 
 # The id that an agent has given to a session of ours: one each. It outlives the facts of the runs,
-# for the agent's own file outlives them too.
+# for the agent's own file outlives them too. Agents of another family may mean another by it.
 _AGENT_SESSIONS = """CREATE TABLE agent_sessions (
     session_id TEXT PRIMARY KEY,
-    agent_session_id TEXT NOT NULL UNIQUE
+    agent_session_id TEXT NOT NULL,
+    family TEXT NOT NULL,
+    UNIQUE (agent_session_id, family)
 ) WITHOUT ROWID"""
 
 # The last id holds. One that belongs to another session already is nothing that an agent can take.
-NAME_SESSION = """INSERT INTO agent_sessions SELECT ?1, ?2
+NAME_SESSION = """INSERT INTO agent_sessions SELECT ?1, ?2, ?3
     WHERE NOT EXISTS (SELECT 1 FROM agent_sessions
-        WHERE agent_session_id = ?2 AND session_id <> ?1)
+        WHERE agent_session_id = ?2 AND family = ?3 AND session_id <> ?1)
     AND (?1 = ?2 OR NOT EXISTS (SELECT 1 FROM runs WHERE session_id = ?2))
-    ON CONFLICT (session_id) DO UPDATE SET agent_session_id = excluded.agent_session_id"""
+    ON CONFLICT (session_id) DO UPDATE
+        SET agent_session_id = excluded.agent_session_id, family = excluded.family"""
 _NAMED_SO_FAR = """SELECT json_extract(json, '$.session_id'),
-    json_extract(json, '$.agent_session_id')
+    json_extract(json, '$.agent_session_id'), coalesce(json_extract(json, '$.family'), '')
     FROM (SELECT pos, CAST(data AS TEXT) AS json FROM facts WHERE type = 'session.named')
     WHERE json_valid(json) AND json_type(json, '$.session_id') = 'text'
         AND json_type(json, '$.agent_session_id') = 'text' ORDER BY pos"""

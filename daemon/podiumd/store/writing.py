@@ -37,6 +37,7 @@ class _Named(msgspec.Struct):
 class _SessionNamed(msgspec.Struct):
     session_id: str
     agent_session_id: str
+    family: str = ""
 
 
 _named = msgspec.json.Decoder(_Named)
@@ -83,7 +84,8 @@ class Decision:
                 connection.execute("INSERT INTO names VALUES (?, ?, ?)", (fact.type, name, pos))
         elif fact.type == "session.named":
             found = _session_named.decode(fact.data)
-            connection.execute(NAME_SESSION, (found.session_id, found.agent_session_id))
+            name = (found.session_id, found.agent_session_id, found.family)
+            connection.execute(NAME_SESSION, name)
         return StoredFact(
             pos=pos,
             seq=seq,

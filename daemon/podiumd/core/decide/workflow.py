@@ -215,6 +215,7 @@ def _session_named(d: Decision, seen: c.ReportSessionName) -> None:
                 turn_id=seen.turn_id,
                 session_id=session_id,
                 agent_session_id=seen.agent_session_id,
+                family=seen.family,
             )
         )
 

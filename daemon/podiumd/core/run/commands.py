@@ -86,10 +86,11 @@ class ReportTurnStart(Command, frozen=True):
 
 
 class ReportSessionName(Command, frozen=True):
-    """The agent of the turn has an id of its own for the session."""
+    """The agent of the turn has an id of its own for the session, it and all of its ``family``."""
 
     turn_id: str
     agent_session_id: str
+    family: str = ""
 
 
 class ReportTurnEnd(Command, frozen=True):

@@ -187,12 +187,14 @@ class TurnStarted(TurnFact, frozen=True, kw_only=True, tag="turn.started"):
 class SessionNamed(TurnFact, frozen=True, kw_only=True, tag="session.named"):
     """The agent of a turn has an id of its own for the session: ``agent_session_id``.
 
-    ``session_id`` is the session's name for everybody else, for ever.
+    ``session_id`` is the session's name for everybody else, for ever. ``family`` are the agents
+    that mean this session by that id.
     """
 
     turn_id: str
     session_id: str
     agent_session_id: str
+    family: str = ""
 
 
 class TurnEnded(TurnFact, frozen=True, kw_only=True, tag="turn.ended"):

@@ -30,9 +30,9 @@ async def _other(actor: RunActor, intent: TurnIntended, name: str) -> str:
         known.append(intent.agent_session_id)
     if name in known:
         return ""
-    named = (await context.store.sessions_named([name])).get(name)
-    if named is not None:
-        return "" if named == session else f"the session {named}"
+    for named in (await context.store.sessions_called(name)).values():
+        if named != session:
+            return f"the session {named}"
     if await context.store.runs_of_session(name, 1):
         return f"the session {name}"
     keeper = await context.keeper(public_id(name))

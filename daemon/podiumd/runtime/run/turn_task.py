@@ -308,7 +308,12 @@ class TurnTask:
             actor.poke()
             return
         failpoint("turn.session-named")
-        named = c.ReportSessionName(**actor.stamp(), turn_id=intent.turn_id, agent_session_id=name)
+        named = c.ReportSessionName(
+            **actor.stamp(),
+            turn_id=intent.turn_id,
+            agent_session_id=name,
+            family=actor.context.family(intent.agent),
+        )
         await actor.report(named)
         actor.session_locks.name_also(intent.session_id, name)
 

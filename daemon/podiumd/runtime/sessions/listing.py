@@ -191,11 +191,13 @@ async def all_locks(context: Context) -> list[Lock]:
 
 async def _elsewhere(context: Context) -> list[Holder]:
     """List the sessions that processes of others have open, by the ids that all know."""
-    found = [one for agent in context.agents.values() for one in agent.all_open_elsewhere()]
-    ours = await context.store.sessions_named([one.session_id or "" for one in found])
-    return [
-        replace(one, session_id=ours.get(one.session_id or "", one.session_id)) for one in found
+    found = [
+        ((context.family(name), one.session_id or ""), one)
+        for name, agent in context.agents.items()
+        for one in agent.all_open_elsewhere()
     ]
+    ours = await context.store.sessions_named([name for name, _ in found])
+    return [replace(one, session_id=ours.get(name, one.session_id)) for name, one in found]
 
 
 def _row(holder: Holder) -> Lock:

@@ -7,6 +7,7 @@ from contextlib import suppress
 
 import msgspec
 
+from podiumd.formats.session import public_id
 from podiumd.runtime.context import Context
 from podiumd.runtime.errors import InvalidParameter, NotFound
 from podiumd.runtime.fact_reader import summary
@@ -45,9 +46,9 @@ class Sessions:
         Raises:
             InvalidParameter: more than one begins with it.
         """
-        named = await self._context.store.sessions_named([session_id])
-        if session_id in named:
-            return named[session_id]
+        named = await self._named(session_id)
+        if named is not None:
+            return named
         if _WHOLE.fullmatch(session_id) or len(session_id) < SHORTEST_PREFIX:
             return session_id
         found = await self._transcripts.with_prefix(session_id, _NAMED + 1)
@@ -58,6 +59,15 @@ class Sessions:
             words = f"More than one session's id begins with '{session_id}': {some}."
             raise InvalidParameter("session_id", words)
         return found.pop()
+
+    async def _named(self, own_id: str) -> str | None:
+        """Return the session of ours that an agent calls so: of the file's agent, if there is one,
+        whatever others call theirs."""
+        called = await self._context.store.sessions_called(own_id)
+        keeper = await self._context.keeper(public_id(own_id)) if called else None
+        if keeper is not None:
+            return called.get(self._context.family(keeper))
+        return next(iter(called.values()), None)
 
     async def own_id(self, session_id: str) -> str:
         """Return an agent's own id of a session: its name for it, else that of its file, else the

@@ -152,14 +152,16 @@ def with_prefix(connection: sqlite3.Connection, prefix: str, limit: int) -> list
     return [session_id for (session_id,) in found]
 
 
-def own_ids(connection: sqlite3.Connection, session_ids: Sequence[str]) -> dict[str, str]:
-    """Return the agents' own ids of those of the sessions that have another."""
+def own_ids(
+    connection: sqlite3.Connection, session_ids: Sequence[str]
+) -> dict[str, tuple[str, str]]:
+    """Return of those of the sessions that are known their agents, and the agents' own ids."""
     found = connection.execute(
-        f"SELECT session_id, own_id FROM sessions WHERE {NAMED_OTHERWISE}"  # noqa: S608
-        " AND session_id IN (SELECT value FROM json_each(?))",
+        "SELECT session_id, agent, own_id FROM sessions"
+        " WHERE session_id IN (SELECT value FROM json_each(?))",
         (_json(session_ids),),
     )
-    return dict(found)
+    return {session_id: (agent, own_id or session_id) for session_id, agent, own_id in found}
 
 
 def listing(
