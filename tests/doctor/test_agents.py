@@ -70,6 +70,7 @@ def test_an_agent_on_our_path_alone_is_told_so(tmp_path: Path) -> None:
     [
         ("echo no such library >&2; exit 3", "--version ended with status 3: no such library"),
         ("exec sleep 60", "--version did not answer within 0.05 s"),
+        ("yes | head -c 200000", "--version printed more than 64 KiB"),
     ],
 )
 def test_an_agent_that_does_not_answer_is_broken(

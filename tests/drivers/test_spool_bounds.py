@@ -62,3 +62,13 @@ async def test_what_an_agent_left_running_may_write_on_and_the_turn_ends(
             if isinstance(event, Started):
                 agents.append(Identity(event.pid, event.proc_start))
     assert turn.report.kind in ("done", "broken")
+
+
+async def test_a_program_that_tells_its_version_without_end_cannot_be_used(
+    claude: ClaudeDriver, tmp_path: Path
+) -> None:
+    endless = tmp_path / "endless"
+    endless.write_text("#!/bin/sh\nyes | head -c 200000\n")
+    endless.chmod(0o755)
+    fault = await claude.available((str(endless),), {"PATH": "/usr/bin:/bin"})
+    assert fault == f"`{endless} --version` printed more than 64 KiB"

@@ -15,6 +15,11 @@ from podiumd.agents.environment import agent_environment
 from podiumd.agents.kind import ConfiguredAgent, Kind
 from podiumd.core.excerpt import beginning
 from podiumd.observe.checks import Check
+from podiumd.tools.process.short_answer import (
+    MOST_ANSWERED,
+    AnsweredTooMuchError,
+    short_answer,
+)
 
 T = TypeVar("T")
 
@@ -157,17 +162,12 @@ def answer(
 ) -> tuple[int | None, str, str]:
     """Status and words of a program, or why there are none. It is waited for until that time."""
     try:
-        done = subprocess.run(
-            [program, *options],
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            env=dict(environment),
-            cwd="/",
-            timeout=seconds_until(until),
-            check=False,
-        )
+        done = short_answer([program, *options], environment, seconds_until(until), cwd="/")
     except OSError as error:
         return None, "", f"cannot be run: {error.strerror}"
     except subprocess.TimeoutExpired:
         return None, "", f"{' '.join(options)} did not answer within {ANSWER_SECONDS:g} s"
+    except AnsweredTooMuchError:
+        most = f"{MOST_ANSWERED // 1024} KiB"
+        return None, "", f"{' '.join(options)} printed more than {most}"
     return done.returncode, (done.stdout or done.stderr).decode(errors="replace").strip(), ""

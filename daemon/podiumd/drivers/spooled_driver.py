@@ -26,6 +26,8 @@ from podiumd.drivers.reattach import find_agent
 from podiumd.drivers.spool import SpoolWatch
 from podiumd.drivers.spooled import SPOOL_MEGABYTES, Look, SpooledTurn, running
 from podiumd.tools.files.disk import is_full
+from podiumd.tools.process.in_thread import PrintedTooMuchError, Program, Result
+from podiumd.tools.process.short_answer import MOST_ANSWERED
 
 VERSION_SECONDS: Final = 10.0
 
@@ -143,20 +145,25 @@ class SpooledDriver(Generic[D]):
         if program is None:
             return f"`{command[0]}` is no program on the PATH that the daemon was started with"
         try:
-            with trio.fail_after(VERSION_SECONDS):
-                done = await trio.run_process(
-                    [program, *command[1:], "--version"],
-                    env=dict(environment),
-                    stdin=b"",
-                    capture_stdout=True,
-                    capture_stderr=True,
-                    check=False,
-                )
+            done = await _version([program, *command[1:], "--version"], environment)
         except OSError as error:
             return f"{program} cannot be run: {error.strerror}"
         except trio.TooSlowError:
             return f"`{program} --version` did not answer within {VERSION_SECONDS:g} s"
+        except PrintedTooMuchError:
+            return f"`{program} --version` printed more than {MOST_ANSWERED // 1024} KiB"
         if done.returncode != 0:
             said = end(done.stderr.decode(errors="replace").strip(), 500)
             return f"`{program} --version` ended with status {done.returncode}: {said}"
         return None
+
+
+async def _version(command: list[str], environment: Mapping[str, str]) -> Result:
+    asked = Program(command, environment, beginning=MOST_ANSWERED)
+    try:
+        with trio.fail_after(VERSION_SECONDS):
+            await asked.over()
+    finally:
+        with trio.CancelScope(shield=True):  # bounded: it is killed where it does not obey
+            await asked.end()
+    return asked.result()

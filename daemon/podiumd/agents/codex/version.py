@@ -14,6 +14,7 @@ from typing import Any, Final
 import msgspec
 
 from podiumd.formats.codex import drift
+from podiumd.tools.process.short_answer import AnsweredTooMuchError, short_answer
 
 TRIED: Final = "0.169.0"
 """The version whose schema lies beside the comparison."""
@@ -80,15 +81,9 @@ def _used() -> dict[str, dict[str, Any]]:
 def _schema(program: str, environment: Mapping[str, str], seconds: float) -> dict[str, Any] | None:
     with tempfile.TemporaryDirectory(prefix="podium-codex-") as folder:
         try:
-            subprocess.run(
-                [program, "app-server", "generate-json-schema", "--experimental", "--out", folder],
-                env=dict(environment),
-                stdin=subprocess.DEVNULL,
-                capture_output=True,
-                timeout=seconds,
-                check=True,
-            )
+            wanted = ["app-server", "generate-json-schema", "--experimental", "--out", folder]
+            short_answer([program, *wanted], environment, seconds).check_returncode()
             found = json.loads(Path(folder, _WRITTEN).read_bytes())
-        except (OSError, ValueError, subprocess.SubprocessError):
+        except (OSError, ValueError, subprocess.SubprocessError, AnsweredTooMuchError):
             return None
     return found if isinstance(found, dict) else None
