@@ -12,6 +12,7 @@ from typing import Any, Literal
 
 from podiumd.core.reply.report import Denial, Tokens
 from podiumd.formats import claude_events as ce
+from podiumd.formats.amounts import dollars, tokens
 from podiumd.formats.claude_content import blocks_of, words_of_view
 from podiumd.formats.json_fields import (
     integer,
@@ -100,7 +101,7 @@ def _result(raw: dict[str, Any]) -> ce.Event:
             Denial(string(denial, "tool_name"), string(denial, "tool_use_id")) for denial in denials
         ),
         total_cost_usd=number(raw, "total_cost_usd") or 0.0,
-        cost_usd=sum(number(mapping(usage, model), "costUSD") or 0.0 for model in usage),
+        cost_usd=sum(_cost(mapping(usage, model)) for model in usage),
         queued_turn_count=integer(raw, "queued_turn_count") or 0,
         num_turns=integer(raw, "num_turns") or 0,
         stop_reason=optional(raw, "stop_reason"),
@@ -108,13 +109,17 @@ def _result(raw: dict[str, Any]) -> ce.Event:
     )
 
 
-def _tokens(usage: dict[str, Any]) -> Tokens:
+def _cost(usage: dict[str, Any]) -> float:
+    return dollars(number(usage, "costUSD") or 0.0) or 0.0
+
+
+def _tokens(usage: dict[str, Any]) -> Tokens | None:
     """Sum up the tokens of all models; what was put into the cache was read as well."""
 
     def total(*keys: str) -> int:
         return sum(integer(mapping(usage, model), key) or 0 for model in usage for key in keys)
 
-    return Tokens(
+    return tokens(
         read=total("inputTokens", "cacheReadInputTokens", "cacheCreationInputTokens"),
         cached=total("cacheReadInputTokens"),
         written=total("outputTokens"),

@@ -556,3 +556,14 @@ def test_what_an_agent_says_is_bounded_however_small_its_pieces(
         talk.text("xx")
     (words,) = talk.dialect.report(Ending()).texts
     assert words == "x" * (300 - MESSAGE_CHARACTERS) + "…"
+
+
+def test_what_it_cannot_have_used_is_not_told() -> None:
+    talk = Talk()
+    talk.open()
+    talk.prompted()
+    for amount in (0.5, 1.7e308, -3):
+        talk.update("usage_update", used=1, size=2, cost={"amount": amount, "currency": "USD"})
+    talk.answer("prompt", {"stopReason": "end_turn", "usage": {"inputTokens": -5}})
+    report = talk.dialect.report(Ending())
+    assert (report.kind, report.cost_usd, report.tokens) == ("done", 0.5, None)

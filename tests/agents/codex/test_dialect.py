@@ -310,6 +310,14 @@ def test_tokens_are_those_of_this_turn_and_its_sub_agents() -> None:
     assert one.report(Ending()).tokens == Tokens(14, 4, 6)
 
 
+@pytest.mark.parametrize("bad", [-1, 10**30])
+def test_tokens_that_cannot_be_are_not_told(bad: int) -> None:
+    one, usage = dialect(), {"inputTokens": 7, "cachedInputTokens": bad, "outputTokens": 3}
+    used = {"tokenUsage": {"last": usage}}
+    feed(one, *OPENED, *BEGUN, notice("thread/tokenUsage/updated", **used))
+    assert one.report(Ending()).tokens is None
+
+
 def test_a_provider_out_of_reach_is_no_sign_of_work_and_ends_it_after_a_while() -> None:
     one = running()
 

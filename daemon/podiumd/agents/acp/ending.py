@@ -11,6 +11,7 @@ from podiumd.core.reply.report import EndKind, Tokens, TurnReport
 from podiumd.drivers.dialect import Ending
 from podiumd.drivers.words import Words
 from podiumd.formats.acp.wire import AUTH_REQUIRED, PromptResponse
+from podiumd.formats.amounts import tokens
 from podiumd.formats.jsonrpc_lines import Failure
 
 _STATUS: Final = re.compile(r"(?:HTTP|status:?|error:?)\s*\(?(4\d\d|5\d\d)\b", re.IGNORECASE)
@@ -73,7 +74,7 @@ class Ends:
         if (usage := done.usage) is not None:
             cached = usage.cached_read_tokens
             whole = usage.input_tokens
-            self.tokens = Tokens(
+            self.tokens = tokens(
                 whole if whole >= cached else whole + cached, cached, usage.output_tokens
             )
         reason = done.stop_reason

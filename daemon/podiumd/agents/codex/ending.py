@@ -9,6 +9,7 @@ from podiumd.agents.codex.verdict import End, end_of
 from podiumd.core.reply.report import EndKind, Tokens, TurnReport
 from podiumd.drivers.dialect import Ending
 from podiumd.drivers.words import Words
+from podiumd.formats.amounts import tokens
 from podiumd.formats.codex.wire import RateLimitSnapshot, TokenUsageBreakdown, Turn
 
 
@@ -35,12 +36,14 @@ class Ends:
 
     def use(self, last: TokenUsageBreakdown) -> None:
         """Count what a request to the model has used."""
-        so_far = self._tokens or Tokens()
-        self._tokens = Tokens(
-            so_far.read + last.input_tokens,
-            so_far.cached + last.cached_input_tokens,
-            so_far.written + last.output_tokens,
-        )
+        told = tokens(last.input_tokens, last.cached_input_tokens, last.output_tokens)
+        if told is not None:
+            so_far = self._tokens or Tokens()
+            self._tokens = Tokens(
+                so_far.read + told.read,
+                so_far.cached + told.cached,
+                so_far.written + told.written,
+            )
 
     def report(
         self,

@@ -10,6 +10,7 @@ from typing import Any, Final
 
 import msgspec
 
+from podiumd.formats.amounts import dollars
 from podiumd.formats.jsonrpc_lines import Id
 from podiumd.formats.said import Said
 
@@ -169,8 +170,10 @@ class Cost(Said, frozen=True):
 
     @property
     def in_usd(self) -> float | None:
-        """Return it where it is in dollars."""
-        return self.amount if self.currency == "USD" else None
+        """Return it where it is in dollars, and can be."""
+        if self.amount is None or self.currency != "USD":
+            return None
+        return dollars(self.amount)
 
 
 class SessionUpdate(ToolCall, frozen=True):
