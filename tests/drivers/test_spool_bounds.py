@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from trio.testing import MockClock
 
 from podiumd.agents.claude.driver import ClaudeDriver
 from podiumd.drivers import agent_process, spooled
@@ -40,6 +42,18 @@ async def test_what_is_no_line_yet_and_what_goes_to_stderr_is_output_too(
         async with claude.turn(bench(word).request()) as turn:
             await follow(turn)
     assert turn.report.kind == "failed" and "limits.spool_megabytes" in turn.report.detail
+
+
+async def test_one_that_floods_us_is_not_asked_to_stop_but_terminated(
+    bench: Callable[..., Rig], monkeypatch: pytest.MonkeyPatch, mock_clock: MockClock
+) -> None:
+    """By a clock that stands still: no step of the ending is waited for."""
+    monkeypatch.setattr(spooled, "MEBIBYTE", 50_000)
+    async with watch_spools() as watch:
+        claude = ClaudeDriver(watch, lambda: 1)
+        async with claude.turn(bench("endless", "unstoppable", "stays").request()) as turn:
+            await follow(turn)
+    assert (turn.report.kind, turn.report.exit_status) == ("failed", -signal.SIGTERM)
 
 
 async def test_what_an_agent_left_running_may_write_on_and_the_turn_ends(

@@ -209,17 +209,17 @@ class SpooledTurn:
             self._end(None, "")
         elif self._dialect.hopeless:
             self._end(None, self._dialect.hopeless)
-        elif self._written() > self._spool_megabytes * MEBIBYTE:
+        elif self._wrote_too_much():
             bound = f"{self._spool_megabytes} MiB of output (limits.spool_megabytes)"
             self._end("failed", f"the agent wrote more than {bound}")
 
-    def _written(self) -> int:
-        """Return how much the agent has written, to stderr too, and within a line."""
+    def _wrote_too_much(self) -> bool:
+        """Return whether it wrote more than it may, to stderr too, and within a line."""
         try:
             errors = (self._directory / ERRORS).stat().st_size
         except OSError:  # removed by a person
             errors = 0
-        return self._spool.size + errors
+        return self._spool.size + errors > self._spool_megabytes * MEBIBYTE
 
     def _patience(self) -> tuple[float, EndKind | None, str]:
         """Until when to wait for the next line, and what it means if none comes."""
@@ -355,15 +355,15 @@ class SpooledTurn:
     async def _end_process(self) -> None:
         gone = self._process.gone.is_set
         idle = self._dialect
-        if not idle.over and not gone() and not self._fifo.poisoned:
+        if not idle.over and not gone() and not self._deaf:
             await self._interrupt()
             with trio.move_on_at(self._stop_at or 0):
-                await self._until(lambda: idle.over or gone())
-        if not gone() and not self._fifo.poisoned and (end := idle.end()):
+                await self._until(lambda: idle.over or gone() or self._deaf)
+        if not gone() and not self._deaf and (end := idle.end()):
             with trio.move_on_after(CLOSING_SECONDS if idle.over else STEP_SECONDS):
                 await self._send(*end)
                 failpoint("turn.end-sent")
-                await self._until(lambda: idle.closed or gone())
+                await self._until(lambda: idle.closed or gone() or self._deaf)
         for number in (signal.SIGTERM, signal.SIGKILL):
             if not gone():
                 self._process.signal(number)
@@ -373,6 +373,11 @@ class SpooledTurn:
         there = self._spool.size
         while self._spool.position < there and (self._read(keep=False) or not self._spool.at_end):
             await trio.lowlevel.checkpoint()
+
+    @property
+    def _deaf(self) -> bool:
+        """Return whether it is not asked any more: half a line is in its pipe, or it floods us."""
+        return self._fifo.poisoned or self._wrote_too_much()
 
     async def _until(self, done: Callable[[], bool]) -> None:
         while not done():
