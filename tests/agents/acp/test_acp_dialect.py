@@ -362,6 +362,56 @@ def test_a_command_is_judged_by_what_it_is_given_and_never_by_a_title() -> None:
     assert talk.chosen == ["once"]
 
 
+@pytest.mark.parametrize(
+    "beside",
+    [
+        {"description": "Make it.", "timeout": 5, "is_background": False},
+        {"cwd": "/w", "commands": ["make it"], "env": {}, "args": None},
+    ],
+)
+def test_a_rule_covers_a_command_with_what_makes_no_other_of_it(beside: dict[str, Any]) -> None:
+    talk = Talk(allow=("Bash(make it)",))
+    talk.open()
+    talk.prompted()
+    given = {"command": "make it", **beside}
+    assert talk.ask({"kind": "execute", "rawInput": given}) == [] and talk.chosen == ["once"]
+
+
+@pytest.mark.parametrize(
+    "beside",
+    [
+        {"args": ["&&", "rm", "-rf", "/"]},
+        {"env": {"PATH": "."}},
+        {"cwd": "/etc"},
+        {"commands": ["make it", "rm x"]},
+        {"input": "yes"},
+    ],
+)
+def test_a_rule_does_not_cover_a_command_that_something_beside_it_changes(
+    beside: dict[str, Any],
+) -> None:
+    talk = Talk(allow=("Bash(make it)",))
+    talk.open()
+    talk.prompted()
+    (asked,) = talk.ask({"kind": "execute", "rawInput": {"command": "make it", **beside}})
+    assert isinstance(asked, ApprovalRequested) and talk.chosen == []
+
+
+@pytest.mark.parametrize("kind", ["read", "think", "search"])
+@pytest.mark.parametrize("command", ["rm -rf ~", ["rm", "-rf", "x"]])
+def test_what_is_given_a_command_does_not_only_read(kind: str, command: Any) -> None:
+    call = {"kind": kind, "rawInput": {"command": command}}
+    talk = Talk(tools="read-only")
+    talk.open()
+    talk.prompted()
+    assert talk.ask(call) == [] and talk.chosen == ["no"]
+    talk = Talk(allow=("Read", "Think", "Grep"))
+    talk.open()
+    talk.prompted()
+    (asked,) = talk.ask(call)
+    assert isinstance(asked, ApprovalRequested) and asked.tool == "Bash"
+
+
 def test_what_may_only_read_is_denied_the_rest() -> None:
     talk = Talk(tools="read-only")
     talk.open()

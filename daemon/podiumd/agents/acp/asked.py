@@ -127,7 +127,7 @@ class Asked:
         if served is not None:
             verdict = "allow" if served else "deny"
         else:
-            verdict = leave.judge(call, self._script.tools, self._allow)
+            verdict = leave.judge(call, self._script.tools, self._allow, self._script.cwd)
         option = "" if verdict == "ask" else leave.once(permission.options, verdict)
         if not option:
             self._waiting[key] = _Waiting(asked, request.id, permission)

@@ -1,7 +1,8 @@
 """Leave for the tools of an agent, by what people have said; and the answers for once. Pure.
 
 An agent names no tools, but kinds of them: one table has our names for these. A command is judged
-by what the tool is given alone. A title is the agent's own text, and proves nothing.
+by what the tool is given alone. A title is the agent's own text, and proves nothing; nor does a
+kind that only reads, of a tool that is given a command.
 """
 
 from __future__ import annotations
@@ -29,19 +30,37 @@ TOOLS: Final = {
 OTHER: Final = "other"
 READING: Final = frozenset({"Read", "Grep", "Think"})
 
+_HARMLESS: Final = frozenset(
+    {"background", "description", "explanation", "is_background", "run_in_background"}
+    | {"timeout", "timeout_ms"}
+)
+"""What may be given beside a command without making another one of it."""
+
+_PLACES: Final = frozenset({"cwd", "dir_path", "directory", "workdir", "working_directory"})
+"""The same, where it names the session's directory."""
+
 Verdict = Literal["allow", "ask", "deny"]
 
 
 def tool_of(call: ToolCall) -> str:
     """Return our name for a tool; of one that has no kind its own name, where it is told."""
-    kind = call.kind or OTHER
-    return TOOLS.get(kind) or call.name or OTHER
+    tool = TOOLS.get(call.kind or OTHER) or call.name or OTHER
+    runs = isinstance(call.raw_input, dict) and call.raw_input.get("command")
+    return COMMAND if runs and tool in READING else tool
 
 
-def command_of(call: ToolCall) -> str | None:
-    """Return the command line that a tool is given, where it tells one."""
-    given = call.raw_input.get("command") if isinstance(call.raw_input, dict) else None
-    return given if isinstance(given, str) else None
+def command_of(call: ToolCall, directory: str) -> str | None:
+    """Return the command line that a tool is given, where that is all it is given."""
+    given = call.raw_input if isinstance(call.raw_input, dict) else {}
+    command = given.get("command")
+    if not isinstance(command, str):
+        return None
+    for name, value in given.items():
+        same = name == "commands" and value == [command]
+        here = name in _PLACES and value == directory
+        if value and name != "command" and name not in _HARMLESS and not (same or here):
+            return None
+    return command
 
 
 def input_of(call: ToolCall) -> dict[str, Any]:
@@ -52,15 +71,17 @@ def input_of(call: ToolCall) -> dict[str, Any]:
     return {key: value for key, value in shown.items() if value}
 
 
-def judge(call: ToolCall, tools: str, allow: Sequence[str]) -> Verdict:
-    """Judge a use of a tool."""
+def judge(call: ToolCall, tools: str, allow: Sequence[str], directory: str) -> Verdict:
+    """Judge a use of a tool in a session of that directory."""
     tool = tool_of(call)
     if tools == "read-only":
         return "allow" if tool in READING else "deny"
     if tool == COMMAND:
-        return "allow" if COMMAND in allow or _covers("run_command", "exec", allow, call) else "ask"
+        command = command_of(call, directory)
+        covered = COMMAND in allow or _covers("run_command", "exec", allow, command)
+        return "allow" if covered else "ask"
     if tool == CHANGE:
-        return "allow" if _covers("patch", "write", allow, call) else "ask"
+        return "allow" if _covers("patch", "write", allow) else "ask"
     return "allow" if tool != OTHER and tool in allow else "ask"
 
 
@@ -76,6 +97,6 @@ def _switches(option: PermissionOption) -> bool:
     return "switch" in words or "mode" in words
 
 
-def _covers(name: str, risk: policy.Risk, allow: Sequence[str], call: ToolCall) -> bool:
-    verdict = policy.judge(name, risk, mode="confirm", allow=tuple(allow), command=command_of(call))
+def _covers(name: str, risk: policy.Risk, allow: Sequence[str], command: str | None = None) -> bool:
+    verdict = policy.judge(name, risk, mode="confirm", allow=tuple(allow), command=command)
     return isinstance(verdict, policy.Allow)
