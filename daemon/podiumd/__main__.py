@@ -128,8 +128,9 @@ def _try(options: argparse.Namespace) -> int:
     from podiumd.doctor.trial import Result, try_out_or_stop
 
     def show(result: Result) -> None:
-        if not options.json:
-            _emit(trial_report.line(result))
+        words = trial_report.line(result, options.agent)
+        if words and not options.json:
+            _emit(words)
 
     try:
         agent, environ = configured(os.environ, Path.home(), options.config, options.agent)

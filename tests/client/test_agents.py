@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from podium.agent_kinds import KNOWN
-from podium.commands.agents import ANEW, CAPABILITIES, shown
+from podium.agent_kinds import CAPABILITIES, KNOWN
+from podium.commands.agents import ANEW, shown
 from tests.client.fake_daemon import FakeDaemon, podium
 
 

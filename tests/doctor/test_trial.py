@@ -140,7 +140,7 @@ async def test_of_a_part_of_podium_nothing_is_begun(tmp_path: Path) -> None:
 
 
 def test_what_an_agent_tells_cannot_drive_the_terminal() -> None:
-    assert "\x1b" not in trial_report.line(Result("07c", "words", "failed", "\x1b[2J"))
+    assert "\x1b" not in trial_report.line(Result("07c", "words", "failed", "\x1b[2J"), "a")
 
 
 def typed(home: Path, *words: str) -> int:
@@ -168,7 +168,44 @@ def test_a_person_reads_it_and_a_program_gets_it_as_data(
         json.dumps({"home": str(tmp_path), "replies": [], "logged_out": True})
     )
     assert typed(tmp_path, "mine") == 1
-    assert "3 of 10 cases passed, 1 failed, 6 unplayed" in capsys.readouterr().out
+    shown = capsys.readouterr().out
+    assert shown.startswith("mine cannot be tried: it is not logged in")
+    assert "session opens" not in shown
+    assert "3 of 10 cases passed, 1 failed, 6 unplayed" in shown
+
+
+def test_a_program_that_is_missing_is_said_once_as_a_prompt_to_it_says_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "config.toml").write_text(
+        '[agents.mine]\ndriver = "acp"\ncommand = ["nowhere"]\nask_mode = "default"\n'
+    )
+    assert typed(tmp_path, "mine") == 1
+    first, *rest = capsys.readouterr().out.splitlines()
+    assert first == (
+        "mine cannot be tried: `nowhere` is no program on the PATH that the daemon was started "
+        f"with. {ACP.remedy.replace('{agent}', 'mine')}"
+    )
+    assert not [line for line in rest if line.startswith(("ok ", "failed ", "? "))]
+    assert rest[-1] == "0 of 10 cases passed, 1 failed, 9 unplayed. No prompt was sent."
+
+
+async def test_the_cases_are_noted_in_their_order(tmp_path: Path) -> None:
+    noted: list[Result] = []
+    trial = await try_out(acp(tmp_path), environ(tmp_path), noted.append)
+    assert tuple(noted) == trial.cases
+    noted.clear()
+    trial = await try_out(
+        acp(tmp_path, quirks={"logged_out": True}), environ(tmp_path), noted.append
+    )
+    assert tuple(noted) == trial.cases
+
+
+async def test_what_it_can_is_said_in_the_words_of_the_list_of_agents(tmp_path: Path) -> None:
+    trial = await try_out(acp(tmp_path, unasked=("Edit",)), environ(tmp_path))
+    (can,) = [one for one in trial_report.head(trial).splitlines() if one.startswith("can ")]
+    assert can.startswith("can        goes on with a session; stops when it is asked to; asks ")
+    assert can.endswith("; never asks about Edit")
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Final
 
 from podiumd.agents.kinds import CHAT_AGENT, KINDS
+from podiumd.core.analysis.capability_words import CAPABILITIES
 from tests.house.source import ROOT
 
 FILE: Final = ROOT / "client/podium/agent_kinds.py"
@@ -22,9 +23,11 @@ def printed() -> str:
         "MODES": {kind.name: kind.modes for kind in kinds if kind.modes},
     }
     without = tuple(kind.name for kind in kinds if kind.session_format is None)
+    tables["CAPABILITIES"] = CAPABILITIES
     words = {
         "LABELS": "The agents that there are without a table in the configuration.",
         "MODE_SETTINGS": "The setting of the mode, by the kind of agent.",
+        "CAPABILITIES": "Capabilities in words, by their names.",
         "MODES": "The words for modes; other kinds have some that the daemon knows.",
     }
     lines = [

@@ -10,7 +10,8 @@ import tempfile
 from pathlib import Path
 from typing import Any, Final, cast
 
-from podium.commands.agents import CAPABILITIES, shown
+from podium.agent_kinds import CAPABILITIES
+from podium.commands.agents import shown
 from podiumd.agents.acp.kind import ACP, AcpSettings, known_agents
 from podiumd.agents.halves import Host, make_driver
 from podiumd.agents.kind import ConfiguredAgent, Where

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import msgspec
 
-from podium.commands.agents import CAPABILITIES
+from podium.agent_kinds import CAPABILITIES
 from podiumd.agents.kinds import KINDS
 from podiumd.config.load import load
 from podiumd.core.analysis.check_agents import Capabilities

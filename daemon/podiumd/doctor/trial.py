@@ -9,7 +9,8 @@ import shutil
 import signal
 import tempfile
 import uuid
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections import deque
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Final, Literal
 
@@ -184,6 +185,12 @@ async def _played(
     if not isinstance(driver, SpooledDriver):
         return trial  # nothing begins: it is a part of Podium
     first = next(one for one in FREE_CASES if one.number == OPENING)
+    missing = await driver.available(agent.plan.command, bench.request().environment)
+    if missing is not None:
+        why = f"{missing.rstrip('.')}. {agent.remedy}"
+        opened = Result(first.number, first.words, "failed", why)
+        note(opened)
+        return replace(trial, cases=(opened, *_unplayed(_others())))  # none says anything of it
     began = trio.current_time()
     opened = await _result(bench, first)
     seconds = trio.current_time() - began
@@ -200,25 +207,35 @@ async def _played(
     )
 
 
+def _others() -> list[FreeCase]:
+    return [one for one in FREE_CASES if one.number != OPENING]
+
+
+def _unplayed(cases: Iterable[FreeCase]) -> list[Result]:
+    return [Result(one.number, one.words, "unplayed", "no session opens") for one in cases]
+
+
 async def _rest(bench: _Bench, opened: Result, note: Callable[[Result], None]) -> list[Result]:
-    """Play the other cases; without a session only those that need none."""
-    cases = [one for one in FREE_CASES if one.number != OPENING]
+    """Play the other cases, without a session only those that need none; note them in order."""
+    cases = _others()
     found: dict[str, Result] = {}
-    limit = trio.CapacityLimiter(_AT_ONCE)
+    if opened.verdict != "passed":
+        found = {one.number: one for one in _unplayed(case for case in cases if case.opens)}
+    limit, waiting = trio.CapacityLimiter(_AT_ONCE), deque(cases)
+
+    def note_in_order() -> None:
+        while waiting and waiting[0].number in found:
+            note(found[waiting.popleft().number])
 
     async def play(case: FreeCase) -> None:
         async with limit:
             found[case.number] = await _result(bench, case)
-            note(found[case.number])
+        note_in_order()
 
     async with trio.open_nursery() as nursery:
-        for case in cases:
-            if case.opens and opened.verdict != "passed":
-                why = "no session opens"
-                found[case.number] = Result(case.number, case.words, "unplayed", why)
-                note(found[case.number])
-            else:
-                nursery.start_soon(play, case)
+        for case in [one for one in cases if one.number not in found]:
+            nursery.start_soon(play, case)
+        note_in_order()
     return [found[case.number] for case in cases]
 
 

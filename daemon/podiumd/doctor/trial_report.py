@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 from typing import Any, Final
 
 import msgspec
 
+from podiumd.core.analysis.capability_words import CAPABILITIES
 from podiumd.doctor.trial import Result, Trial
+from podiumd.drivers.free_cases import OPENING
 from podiumd.observe.redaction import escape
 
 _SIGNS: Final = {"passed": "ok", "excused": "-", "failed": "failed", "unplayed": "?"}
@@ -15,8 +18,17 @@ _MOST_LISTED: Final = 12
 _COLUMN: Final = 11
 
 
-def line(result: Result) -> str:
-    """Render what came of a case in a line."""
+def line(result: Result, agent: str) -> str:
+    """Render what came of a case in a line; one that was not played needs none.
+
+    Where no session opens the line says so of the ``agent``, with what to do.
+    """
+    if result.verdict == "unplayed":
+        return ""
+    if result.number == OPENING and result.verdict == "failed":
+        why = re.sub(rf"\A{re.escape(agent)} is ", "it is ", result.why, flags=re.IGNORECASE)
+        said, _, remedy = why.rstrip(".").partition(": run ")
+        return escape(f"{agent} cannot be tried: {said}.{f' Run {remedy}.' if remedy else ''}")
     why = f": {result.why}" if result.why else ""
     return escape(f"{_SIGNS[result.verdict]:<8}{result.words}{why}")
 
@@ -40,7 +52,7 @@ def head(trial: Trial, columns: int = 0) -> str:
     if trial.seconds is not None:
         rows.append(("a session", f"opened and ended in {trial.seconds:.1f} s"))
     can = [*_abilities(trial)]
-    rows.append(("can", ", ".join(can)))
+    rows.append(("can", "; ".join(can)))
     rows += [("leaves", one) for one in trial.leaves]
     if trial.to_set:
         wanted = "the one of its modes in which it asks before it uses a tool"
@@ -82,11 +94,12 @@ def document(trial: Trial) -> dict[str, Any]:
 
 def _abilities(trial: Trial) -> list[str]:
     found = []
-    for name, value in msgspec.structs.asdict(trial.capabilities).items():
+    for name, words in CAPABILITIES.items():
+        value = getattr(trial.capabilities, name)
         if value is True:
-            found.append(name)
-        elif isinstance(value, str) and value != "none":
-            found.append(f"{name} {value}")
+            found.append(words)
+        elif value and value != "none":
+            found.append(f"{words} {value if isinstance(value, str) else _some(value)}")
     return found
 
 

@@ -121,7 +121,8 @@ async def the_program_cannot_be_executed(trial: Trial) -> str:
 @_case(OPENING, "a session opens, and is named once")
 async def a_session_opens(trial: Trial) -> str:
     report, events = await trial.play(trial.request())
-    _hold(report, report.kind == "done", "no session opens")
+    if report.kind != "done":
+        raise CaseFailed(report.detail or f"no session opens (the turn ended as {report.kind})")
     names = [one.agent_session_id for one in events if isinstance(one, SessionNamed)]
     wanted = 1 if trial.capabilities.names_sessions else 0
     _hold(report, len(names) == wanted and all(names), f"its session has the names {names}")
