@@ -15,6 +15,7 @@ from podiumd.agents import examination
 from podiumd.agents.native.model.anthropic import DEFAULT_MODEL
 from podiumd.config.settings import Config
 from podiumd.doctor import agents, programs, run
+from podiumd.observe.checks import Check
 from tests.doctor.patient import only, program, subject, with_settings
 from tests.patience import HANG_SECONDS
 from tests.speech.speeches import model_in
@@ -81,6 +82,56 @@ def test_an_agent_that_does_not_answer_is_broken(
     place = program(tmp_path, "claude", f"PATH=/usr/bin:/bin; {script}")
     found = only(agents.agent(subject(tmp_path), "claude"))
     assert (found.state, found.message) == ("broken", f"{place} {words}")
+
+
+def codex_of(home: Path, config: str) -> Check:
+    """What is found of a Codex that has this configuration and is not logged in."""
+    program(home, "codex", "case $1 in login) echo Not logged in; exit 1;; esac; echo 0.169.0")
+    own = home / ".codex"
+    own.mkdir()
+    (own / "config.toml").write_text(config)
+    return only(agents.agent(subject(home), "codex"))
+
+
+OWN = '[model_providers.mine]\nbase_url = "http://127.0.0.1:1/v1"\n'
+
+
+@pytest.mark.parametrize(
+    ("config", "provider"),
+    [
+        (f'model_provider = "mine"\n{OWN}', "mine"),
+        ('model_provider = "ollama"\n', "ollama"),
+    ],
+)
+def test_a_codex_with_a_provider_of_its_own_needs_no_login(
+    tmp_path: Path, config: str, provider: str
+) -> None:
+    found = codex_of(tmp_path, config)
+    assert found.state == "ok"
+    assert found.message == f"0.169.0 at {tmp_path}/bin/codex, asks provider '{provider}'"
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        "",
+        "no toml",
+        'model_provider = "openai"\n',
+        'model_provider = "unknown"\n',
+        OWN,
+        "model_provider = 1\nmodel_providers = 1\n",
+        f'model_provider = "mine"\n{OWN}requires_openai_auth = true\n',
+    ],
+)
+def test_a_codex_whose_provider_wants_a_login_is_not_logged_in(tmp_path: Path, config: str) -> None:
+    found = codex_of(tmp_path, config)
+    assert (found.state, "is not logged in to OpenAI" in found.message) == ("warn", True)
+
+
+def test_a_codex_whose_provider_is_not_given_its_key_is_not_ready(tmp_path: Path) -> None:
+    found = codex_of(tmp_path, f'model_provider = "mine"\n{OWN}env_key = "MINE_KEY"\n')
+    assert (found.state, "is not given its key MINE_KEY" in found.message) == ("warn", True)
+    assert "agents.codex.pass_env" in found.fix
 
 
 def two_agents(claude: str, codex: str, home: Path) -> list[tuple[str, run.Look]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 
 from podiumd.agents.codex.kind import home_of
+from podiumd.agents.codex.provider import OwnProvider, own_provider
 from podiumd.agents.codex.version import Versions, untried
 from podiumd.agents.examination import Examined, Found, Provider
 from podiumd.core.excerpt import beginning
@@ -40,6 +41,9 @@ def examine(asked: Examined) -> Check:
         said = f"{said} ({mark})"
     if not home_of(theirs).is_dir():  # asking would make it
         return ok(asked.check, f"{said} at {program}")
+    own = own_provider(home_of(theirs))
+    if own is not None:
+        return _of_provider(asked, own, f"{said} at {program}, asks provider '{own.name}'")
     status, words, _ = asked.answer(program, ["login", "status"], theirs)
     if status not in (0, None):
         message = f"{asked.agent.name} is not logged in to OpenAI ({said} at {program})"
@@ -47,6 +51,15 @@ def examine(asked: Examined) -> Check:
         return warn(asked.check, message, fix)
     how = f", {beginning(words.partition(chr(10))[0], 80)}" if words else ""
     return ok(asked.check, f"{said} at {program}{how}")
+
+
+def _of_provider(asked: Examined, own: OwnProvider, words: str) -> Check:
+    """Look whether a provider that is not OpenAI has its key: it needs no login."""
+    if own.key is None or asked.environment().get(own.key):
+        return ok(asked.check, words)
+    setting = f"agents.{asked.agent.name}.pass_env"
+    fix = f"set it for the daemon, and add it to {setting}; then {asked.anew}"
+    return warn(asked.check, f"{words}, and is not given its key {own.key}", fix)
 
 
 def found(asked: Examined) -> Found:
