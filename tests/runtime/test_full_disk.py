@@ -9,7 +9,8 @@ from contextlib import contextmanager
 
 import pytest
 
-from podiumd.drivers.base import TurnStatus
+from podiumd.core.analysis.check_agents import Described
+from podiumd.drivers.base import AgentDescribed, TurnStatus
 from podiumd.runtime.errors import Overloaded
 from podiumd.runtime.locks import lockfile
 from podiumd.runtime.locks.holder import Holder
@@ -118,6 +119,23 @@ async def test_a_take_over_that_cannot_be_stored_is_refused_and_the_run_goes_on(
             with pytest.raises(StoreFull):
                 await daemon.prompt(session_id=session, take_over=True)
         assert not turn.interrupted.is_set()
+        turn.complete()
+        assert (await daemon.ended(run_id))["exit"]["reason"] == "turn-complete"
+
+
+async def test_a_turn_goes_on_where_what_its_agent_says_of_itself_is_not_kept(
+    machine: Machine, one: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with running(machine) as daemon:
+        run_id, turn = await daemon.begun(one)
+
+        async def full(key: str, value: bytes) -> None:
+            raise StoreFull(daemon.store.path, "no space left")
+
+        with monkeypatch.context() as patch:
+            patch.setattr(daemon.store, "set_setting", full)
+            turn.says(AgentDescribed(Described("2.1.0")))
+            await daemon.hears("Agent's description not kept")
         turn.complete()
         assert (await daemon.ended(run_id))["exit"]["reason"] == "turn-complete"
 

@@ -10,6 +10,7 @@ import msgspec
 import trio
 from msgspec.structs import replace
 
+from podiumd.core.analysis.check_agents import Described
 from podiumd.core.decide.own_questions import answers_of
 from podiumd.core.ids import derive
 from podiumd.core.reply.report import CUT_OFF, TurnReport
@@ -27,6 +28,7 @@ from podiumd.runtime.run.observe import round_mark, session_mark, tree_mark
 from podiumd.runtime.run.pending_turn import lost_words, pending_turn, with_report
 from podiumd.runtime.run.tool_calls import ToolCalls, end_leftovers
 from podiumd.runtime.run.turn_request import served_tools, turn_request
+from podiumd.store.errors import StoreError
 from podiumd.tools.failpoints import failpoint
 from podiumd.wire.event import Event
 from podiumd.wire.events import TurnOutput
@@ -279,7 +281,7 @@ class TurnTask:
         elif isinstance(event, base.SessionNamed):
             await self._on_name(event.agent_session_id)
         elif isinstance(event, base.AgentDescribed):
-            await remember(actor.context.store, intent.agent, event.about)
+            await self._on_description(event.about)
         elif isinstance(event, base.ApprovalRequested):
             self._asked.add(event.request_id)
             asked = c.ReportApproval(
@@ -316,6 +318,14 @@ class TurnTask:
         )
         await actor.report(named)
         actor.session_locks.name_also(intent.session_id, name)
+
+    async def _on_description(self, about: Described) -> None:
+        """Keep what the agent says of itself; it is advice, and no turn ends for want of it."""
+        context, agent = self._actor.context, self.intent.agent
+        try:
+            await remember(context.store, agent, about)
+        except StoreError as error:
+            context.log("Agent's description not kept", "warning", agent=agent, reason=str(error))
 
     async def _on_prompt_state(self, event: base.PromptState) -> None:
         if not any(steer.uuid == event.uuid for steer in self._actor.state.steers):
