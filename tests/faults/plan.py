@@ -53,12 +53,25 @@ _WITH_AGENT: dict[str, tuple[int, ...]] = {
     "turn.idle-seen": (1, 2, _LAST_TURN),
     "turn.tool-begun": (1, 2, 5),  # the review uses no tool
 }
-# Points where none lives: only the daemon can be killed there. Those not named: the first hit.
+# Points where none lives: only the daemon can be killed there.
 _WITHOUT_AGENT: dict[str, tuple[int, ...]] = {
+    "check.after-run": (1,),
+    "check.before-run": (1,),
+    "claim.after-look": (1,),
+    "claim.after-made": (1,),
+    "command.after-run": (1,),
+    "command.before-run": (1,),
     "edge.after-taken": (1, 4, 6),
     "gate.after-opened": (1,),
+    "git.pinned": (1,),
+    "notify.after-run": (1,),
+    "notify.before-run": (1,),
     "outcome.after-parsed": (1, 4, 6),
     "question.after-closed": (1,),
+    "recovery.after-settle": (1,),
+    "run.after-ended": (1,),
+    "run.after-started": (1,),
+    "run.before-ended": (1,),
     "store.after-commit": (1, 2, 4, 9, 16, 25, 30),
     "store.before-commit": (1, 2, 4, 9, 16, 25, 30),
     "turn.after-ended": (1, 3, _LAST_TURN),
@@ -69,6 +82,9 @@ _WITHOUT_AGENT: dict[str, tuple[int, ...]] = {
     "turn.fifo-written": (1, 2, _LAST_TURN),
     "turn.lease-taken": (1, 2, _LAST_TURN),
     "turn.swept": (1, 2, _LAST_TURN),
+    "worktree.after-make": (1,),
+    "worktree.before-make": (1,),
+    "worktree.half-made": (1,),
 }
 
 # Points of the native agent, whose turns have no process: only the daemon can be killed there.
@@ -128,6 +144,7 @@ ELSEWHERE = {
     "merge.after-make": "tests/e2e/test_worktrees.py",
     "merge.before-make": "tests/e2e/test_worktrees.py",
     "merge.conflicted": "tests/e2e/test_worktrees.py",
+    "prompt.images-kept": "tests/runtime/test_images.py",
     "prune.after-lock": "tests/runtime/test_storage_kills.py",
     "prune.after-marks": "tests/runtime/test_storage_kills.py",
     "prune.after-pages": "tests/runtime/test_storage_kills.py",
@@ -143,8 +160,8 @@ ELSEWHERE = {
     "spools.after-note": "tests/runtime/test_spools.py",
 }
 """Points that no run of the campaign passes, only who speaks AG-UI, sees to a worktree, has a
-sandbox, much output, runs of last year, or the database of an earlier release: the tests that kill
-there."""
+sandbox, images, much output, runs of last year, or the database of an earlier release: the tests
+that kill there."""
 
 
 def _at(point: str, kind: Kind, hit: int) -> Trial:
@@ -157,7 +174,11 @@ def _at(point: str, kind: Kind, hit: int) -> Trial:
 
 
 def at_failpoints() -> list[Trial]:
-    """Every failpoint, with every kind of kill that is possible there."""
+    """Every failpoint, with every kind of kill that is possible there.
+
+    A point that stands in no table has no trial, and ``not_tried`` names it: where it is passed is
+    to be written down, not guessed.
+    """
     trials: list[Trial] = []
     for point, native in _NATIVE.items():
         trials += [
@@ -165,11 +186,8 @@ def at_failpoints() -> list[Trial]:
             for hit in native
         ]
     trials += _in_conversations()
-    for point in failpoints.names():
-        if point in _NATIVE or point in ELSEWHERE or any(trial.point == point for trial in trials):
-            continue
-        hits = _WITHOUT_AGENT.get(point, () if point in _WITH_AGENT else (1,))
-        trials += [_at(point, "daemon", hit) for hit in hits]
+    for point in sorted({*_WITHOUT_AGENT, *_WITH_AGENT}):
+        trials += [_at(point, "daemon", hit) for hit in _WITHOUT_AGENT.get(point, ())]
         trials += [_at(point, kind, hit) for kind in KINDS for hit in _WITH_AGENT.get(point, ())]
     return trials
 
