@@ -210,6 +210,18 @@ async def test_what_an_agent_says_of_itself_is_kept_and_the_next_recipe_checked_
         assert {finding.step for finding in report.findings} == {"work", "sum-up"}
 
 
+@pytest.mark.parametrize("value", [b'{"version":"3","lacks":["telepathy"]}', b"\xff"])
+async def test_what_another_release_has_kept_of_an_agent_keeps_no_run_from_beginning(
+    three: Machine, value: bytes
+) -> None:
+    about = Described("2.1.0")
+    async with running(three) as daemon:
+        await daemon.store.set_setting("agents.described:kimi", value)
+        await daemon.service.cancel(await daemon.start("parts", params={"reviewer": "kimi"}))
+        await remember(daemon.store, "kimi", about)
+        assert await described(daemon.store, "kimi") == about
+
+
 async def test_a_known_agent_without_a_table_is_checked_and_reported_as_not_here(
     machine: Machine,
 ) -> None:

@@ -25,9 +25,15 @@ _KEY: Final = "agents.described:"
 
 
 async def described(store: Store, agent: str) -> Described | None:
-    """Return what the agent said of itself when it was last greeted, if it ever was."""
+    """Return what the agent said of itself when it was last greeted, if it ever was.
+
+    What another release has stored in words that this one does not know counts as not said.
+    """
     value = await store.setting(f"{_KEY}{agent}")
-    return None if value is None else msgspec.json.decode(value, type=Described)
+    try:
+        return None if value is None else msgspec.json.decode(value, type=Described)
+    except msgspec.MsgspecError:
+        return None
 
 
 async def remember(store: Store, agent: str, about: Described) -> None:
