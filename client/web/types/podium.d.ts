@@ -1245,11 +1245,12 @@ export interface SessionMessages {
   limit?: number;
 }
 
-/** The agent of a turn has an id of its own for the session: ``agent_session_id``. ``session_id`` is the session's name for everybody else, for ever. */
+/** The agent of a turn has an id of its own for the session: ``agent_session_id``. ``session_id`` is the session's name for everybody else, for ever. ``family`` are the agents that mean this session by that id. */
 export interface SessionNamedData {
   turn_id: string;
   session_id: string;
   agent_session_id: string;
+  family: string;
 }
 
 /** Sessions, newest first; ``total`` counts all. */
