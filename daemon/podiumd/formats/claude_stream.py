@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Literal
 
+from podiumd.core.reply.amounts import dollars, tokens
 from podiumd.core.reply.report import Denial, Tokens
 from podiumd.formats import claude_events as ce
-from podiumd.formats.amounts import dollars, tokens
 from podiumd.formats.claude_content import blocks_of, words_of_view
 from podiumd.formats.json_fields import (
     integer,

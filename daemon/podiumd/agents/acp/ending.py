@@ -7,11 +7,11 @@ from typing import Final
 
 import msgspec
 
+from podiumd.core.reply.amounts import tokens
 from podiumd.core.reply.report import EndKind, Tokens, TurnReport
 from podiumd.drivers.dialect import Ending
 from podiumd.drivers.words import Words
 from podiumd.formats.acp.wire import AUTH_REQUIRED, PromptResponse
-from podiumd.formats.amounts import tokens
 from podiumd.formats.jsonrpc_lines import Failure
 
 _STATUS: Final = re.compile(r"(?:HTTP|status:?|error:?)\s*\(?(4\d\d|5\d\d)\b", re.IGNORECASE)

@@ -6,10 +6,10 @@ import json
 from typing import Any
 
 from podiumd.agents.codex.verdict import End, end_of
+from podiumd.core.reply.amounts import tokens
 from podiumd.core.reply.report import EndKind, Tokens, TurnReport
 from podiumd.drivers.dialect import Ending
 from podiumd.drivers.words import Words
-from podiumd.formats.amounts import tokens
 from podiumd.formats.codex.wire import RateLimitSnapshot, TokenUsageBreakdown, Turn
 
 

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import msgspec
 
-from podiumd.formats.amounts import dollars
+from podiumd.core.reply.amounts import dollars
 from podiumd.formats.jsonrpc_lines import Id
 from podiumd.formats.said import Said
 

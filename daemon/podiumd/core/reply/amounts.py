@@ -1,4 +1,4 @@
-"""What an agent tells that a turn has used, as far as it can be: what cannot is not told. Pure."""
+"""Amounts that an agent tells of a turn, as far as they can be: what cannot is not told. Pure."""
 
 from __future__ import annotations
 
