@@ -22,7 +22,6 @@ from podiumd.drivers.base import (
     TurnEvent,
 )
 from podiumd.drivers.dialect import Ending
-from podiumd.drivers.words import MESSAGE_CHARACTERS, Words
 from podiumd.formats.acp.wire import PermissionOption, ToolCall
 
 RETRIED = "Info: Request failed due to a transient API error. Retrying..."
@@ -593,27 +592,3 @@ def test_what_is_known_by_name_is_data() -> None:
     assert known["kimi"].ask_mode == "default" and known["gemini"].resume == "load"
     assert {"qwen", "copilot", "opencode", "goose", "cursor", "cline"} < known.keys()
     assert all(one.command for one in known.values())
-
-
-def test_what_an_agent_says_is_bounded_however_small_its_pieces(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr("podiumd.agents.acp.ending.Words", lambda: Words(300))
-    talk = Talk()
-    talk.open()
-    talk.prompted()
-    for _ in range(100):
-        talk.text("xx")
-    (words,) = talk.dialect.report(Ending()).texts
-    assert words == "x" * (300 - MESSAGE_CHARACTERS) + "…"
-
-
-def test_what_it_cannot_have_used_is_not_told() -> None:
-    talk = Talk()
-    talk.open()
-    talk.prompted()
-    for amount in (0.5, 1.7e308, -3):
-        talk.update("usage_update", used=1, size=2, cost={"amount": amount, "currency": "USD"})
-    talk.answer("prompt", {"stopReason": "end_turn", "usage": {"inputTokens": -5}})
-    report = talk.dialect.report(Ending())
-    assert (report.kind, report.cost_usd, report.tokens) == ("done", 0.5, None)
