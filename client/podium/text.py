@@ -309,10 +309,10 @@ def duration(seconds: object) -> str:
 
 
 def money(dollars: object) -> str:
-    """US dollars, with more digits where the sum is small; ``-`` where it is unknown."""
-    if not isinstance(dollars, (int, float)):
+    """US dollars, with more digits where the sum is small; ``-`` where no agent tells any."""
+    if not isinstance(dollars, (int, float)) or not dollars:
         return "-"
-    return f"${dollars:.2f}" if dollars >= 0.1 or dollars == 0 else f"${dollars:.4f}"
+    return f"${dollars:.2f}" if dollars >= 0.1 else f"${dollars:.4f}"
 
 
 def count(number: int) -> str:
@@ -339,6 +339,11 @@ def price(dollars: object, used: protocol.Tokens | protocol.TokensUsed | None) -
     if told == "-":
         return money(dollars)
     return f"{money(dollars)} · {told}" if dollars else told
+
+
+def dotted(*parts: str) -> str:
+    """Join the parts of a line that tell something, with dots between them."""
+    return " · ".join(part for part in parts if part not in ("", "-"))
 
 
 def counted(number: int, noun: str) -> str:

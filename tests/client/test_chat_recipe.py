@@ -208,7 +208,7 @@ def test_a_recipe_whose_daemon_was_stopped_is_told_to_the_end_later(
         terminal.type("/status\n")
         terminal.expect("▸ fix  visit 2")
         terminal.expect("✓")
-        terminal.expect("$0.00 so far")
+        terminal.expect("model ")
         terminal.leave()
     assert terminal.screen.count("▸ fix  visit 1") == 1
 

@@ -305,7 +305,7 @@ def test_phases_tools_hooks_and_a_conversation_that_was_gone_are_told(daemon: Fa
         "→ moves on to agreed: The goal is clear",
         "✗ podium:saved goal does not let the turn be over: goal is not set",
         "! podium:saved goal failed (exit 1): boom",
-        f"agreed → {DESIGN} · 12 s · $0.00 so far",
+        f"agreed → {DESIGN} · 12 s",
         f"▸ {DESIGN}  visit 1 · step 1 of 7",
         conversation_words.GONE,
         "? ask: Who is it for?",

@@ -88,7 +88,7 @@ def test_the_live_line_says_what_streams_and_which_tool_runs(daemon: FakeDaemon)
     with Terminal(daemon, "run", "fix-it", columns=80, NO_COLOR="1") as terminal:
         daemon.wait_for("runs.events")
         daemon.publish(said("A sentence that is no"))
-        terminal.expect("$0.00  fix (visit 1) · A sentence that is no")
+        terminal.expect("fix (visit 1) · A sentence that is no")
         daemon.publish(said("t over.\n\nNext"))
         terminal.expect("\r\x1b[K  A sentence that is not over.\r\n")
         terminal.expect("fix (visit 1) · Next")

@@ -124,6 +124,22 @@ def test_a_run_shows_what_each_visit_took_and_who_answered(busy: FakeDaemon) -> 
     assert lines[-1].startswith("Run it again: podium run fix-it --cwd ")
 
 
+def test_a_run_of_several_agents_shows_who_took_each_step_and_not_who_took_none(
+    busy: FakeDaemon,
+) -> None:
+    journey = Journey().enter("work").prompt(agent="author").wait(2).reply().leave("complete")
+    journey.enter("review").prompt(agent="critic").wait(2).reply().leave("complete")
+    busy.answers["runs.get"] = journey.run(turns=2)
+    busy.events = journey.events
+
+    shown = podium(busy, "runs", "show", RUN_ID).stdout
+    lines = [" ".join(line.split()) for line in shown.splitlines()]
+
+    assert "agent author, critic" in lines
+    assert [line for line in lines if line.startswith("VISIT STEP AGENT OUTCOME")]
+    assert [line for line in lines if line.startswith("1 review critic complete")]
+
+
 def test_a_run_shows_its_tokens_and_whose_turns_tell_none(busy: FakeDaemon) -> None:
     journey = Journey().enter("work").prompt().wait(2)
     journey.reply(cost=0.0, tokens={"read": 1200, "cached": 0, "written": 30})
@@ -137,7 +153,7 @@ def test_a_run_shows_its_tokens_and_whose_turns_tell_none(busy: FakeDaemon) -> N
 
     assert "tokens 1.2k in, 30 out, 1 turn untold" in lines
     (heads,) = [line for line in lines if line.startswith("VISIT")]
-    assert "COST TOKENS" in heads
+    assert "WORK TOKENS" in heads and "COST" not in heads
     busy.answers |= {"runs.list": [busy.answers["runs.get"]], "daemon.status": {}}
     listed = podium(busy, "runs").stdout
     assert "1.2k tokens" in listed and "$" not in listed

@@ -186,7 +186,7 @@ def test_durations(seconds: float | None, words: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("dollars", "words"), [(0, "$0.00"), (0.0123, "$0.0123"), (12.345, "$12.35"), (None, "-")]
+    ("dollars", "words"), [(0, "-"), (0.0123, "$0.0123"), (12.345, "$12.35"), (None, "-")]
 )
 def test_money(dollars: float | None, words: str) -> None:
     assert text.money(dollars) == words
@@ -213,7 +213,7 @@ def test_tokens(used: Any, words: str) -> None:
     ("dollars", "used", "words"),
     [
         (0.25, None, "$0.25"),
-        (0.0, None, "$0.00"),
+        (0.0, None, "-"),
         (0.0, {**TOLD, "cached": 0}, "12.3k in, 812 out"),
         (0.25, {**TOLD, "cached": 0}, "$0.25 · 12.3k in, 812 out"),
     ],

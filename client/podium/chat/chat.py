@@ -298,7 +298,8 @@ class Chat:
         session, run_id = self._session, self._recipe.run_id
         self._out.aside.line(text.fold(session.first_line().removesuffix(" · /help for help")))
         self._out.note(f"model {self._model or session.model_name}")
-        self._out.note(f"{self._spent} so far")
+        if self._spent.so_far:
+            self._out.note(self._spent.so_far)
         if run_id is not None:
             run: protocol.Run = call("runs.get", {"run_id": run_id})
             said = f"{run.get('recipe')}: {run.get('status')}, step {run.get('step') or '-'}"

@@ -194,4 +194,4 @@ def _account(data: protocol.TurnEndedData) -> str:
     commit = text.short(report["commit"] or "")
     if commit and commit not in data["text"]:  # the native agent says so itself
         told.append(f"commit {commit}")
-    return " · ".join(told)
+    return text.dotted(*told)

@@ -12,7 +12,16 @@ from podium.commands.latest import run_meant
 from podium.errors import ALREADY_ENDED, Failure, Refusal
 from podium.given import given_text
 from podium.render.conversation_words import context
-from podium.render.history import STALLED, History, Visits, as_json, kind, run_and_history, words
+from podium.render.history import (
+    STALLED,
+    History,
+    Visits,
+    agents,
+    as_json,
+    kind,
+    run_and_history,
+    words,
+)
 from podium.render.question import (
     LISTED_LINES,
     SHOWN_LINES,
@@ -301,6 +310,7 @@ def _show_question(beginning: str, json: bool) -> int:
 HEADINGS = (
     "VISIT",
     "STEP",
+    "AGENT",
     "OUTCOME",
     "SOURCE",
     "REPLIES",
@@ -343,8 +353,10 @@ def _table(history: History) -> str:
     rows = [_row(step) for step in history.steps]
     told_of = [
         column
-        for column in range(len(HEADINGS))
-        if column < 4 or any(row[column] not in ("", "-") for row in rows)
+        for column, name in enumerate(HEADINGS)
+        if name in ("VISIT", "STEP", "OUTCOME", "SOURCE")
+        or (name == "AGENT" and len(history.agents) > 1)  # the head names a single one
+        or (name != "AGENT" and any(row[column] not in ("", "-") for row in rows))
     ]
     shown = [[row[column] for column in told_of] for row in rows]
     return text.table([HEADINGS[column] for column in told_of], shown, text.columns())
@@ -354,6 +366,7 @@ def _row(step: protocol.WholeVisit) -> tuple[str, ...]:
     return (
         str(step["visit"]),
         step["step"],
+        ", ".join(agents(step)) or "-",
         step["outcome"] or "-",
         source(step) or "-",
         str(step["attempts"] or "-"),

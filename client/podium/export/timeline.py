@@ -120,7 +120,7 @@ class Timeline:
         for turn in step["turns"]:
             said = "turn" if turn["purpose"] == "step" else PURPOSES.get(turn["purpose"], "turn")
             price = text.price(turn["cost_usd"], turn["tokens"])
-            said = f"{said}: {text.duration(turn['seconds'])} · {price}"
+            said = text.dotted(f"{said}: {text.duration(turn['seconds'])}", price)
             parts.append(
                 self._bar(f"turn {kind}", (turn["began_at"], turn["ended_at"]), top, BAR, said)
             )
@@ -155,7 +155,7 @@ class Timeline:
         led = step["to"] or (step["exit"] and f"exit {step['exit']}") or "…"
         return (
             f"{step['number']}. {step['step']}, visit {step['visit']}\n"
-            f"{step['outcome'] or '…'} → {led}\n" + " · ".join(one for one in took if one)
+            f"{step['outcome'] or '…'} → {led}\n" + text.dotted(*(one or "" for one in took))
         )
 
     def _bar(

@@ -78,7 +78,7 @@ def _head(step: protocol.WholeVisit) -> str:
         f"{step['attempts']} replies" if step["attempts"] > 1 else "",
         checks(step) and f"checks: {checks(step)}",
     ]
-    meta = tag("p", esc(" · ".join(one for one in said if one)), class_="meta")
+    meta = tag("p", esc(text.dotted(*(one or "" for one in said))), class_="meta")
     described = tag("p", esc(step["description"]), dir="auto") if step["description"] else ""
     return tag("h3", title) + meta + described
 
@@ -104,9 +104,8 @@ def _turn(turn: protocol.VisitTurn, retries: int | None) -> str:
     if turn["fault"] is not None:
         said = f"No usable outcome: {turn['fault']['message'] or turn['fault']['error']}"
         parts.append(tag("p", esc(said), class_="warn"))
-    model = f" · {turn['model']}" if turn["model"] else ""
     price = text.price(turn["cost_usd"], turn["tokens"])
-    took = f"{turn['agent']}{model} · {text.duration(turn['seconds'])} · {price}"
+    took = text.dotted(turn["agent"], turn["model"] or "", text.duration(turn["seconds"]), price)
     return "".join([*parts, tag("p", esc(took), class_="meta")])
 
 

@@ -51,6 +51,16 @@ class History:
         """List every question of the run in order."""
         return [asked for step in self.steps for asked in step["questions"]]
 
+    @property
+    def agents(self) -> list[str]:
+        """List the agents that have worked, in their order."""
+        return list(dict.fromkeys(agent for step in self.steps for agent in agents(step)))
+
+
+def agents(step: protocol.WholeVisit) -> list[str]:
+    """List the agents of a visit's turns."""
+    return list(dict.fromkeys(turn["agent"] for turn in step["turns"]))
+
 
 def joined(parts: Iterable[protocol.WholeVisit]) -> list[protocol.WholeVisit]:
     """Put together the visits that pages have told in parts: a part has the number of the one

@@ -285,9 +285,9 @@ class Narrator:
         self._activity.over()
         self._spent.turn(data)
         report = data["report"]
-        how = "" if report["kind"] == "done" else f" · {report['kind'].replace('_', ' ')}"
+        how = "" if report["kind"] == "done" else report["kind"].replace("_", " ")
         spent = text.price(data.get("cost_usd"), report.get("tokens"))
-        self._note(f"turn: {text.duration(data.get('seconds'))} · {spent}{how}")
+        self._note(text.dotted(f"turn: {text.duration(data.get('seconds'))}", spent, how))
         if how and report["detail"]:
             self._block(report["detail"])
             self._detail = report["detail"]
@@ -347,8 +347,8 @@ class Narrator:
         target = data.get("to") or f"exit {data.get('exit')}"
         took = ""
         if self._at is not None and self._step_began is not None:
-            took = f" · {text.duration(max(0.0, self._at - self._step_began))}"
-        self._note(f"{data.get('outcome')} → {target}{took} · {self._spent} so far")
+            took = text.duration(max(0.0, self._at - self._step_began))
+        self._note(text.dotted(f"{data.get('outcome')} → {target}", took, self._spent.so_far))
 
     def _stop_intended(self, data: protocol.StopIntendedData) -> None:
         if data.get("how") == "pause":

@@ -202,7 +202,7 @@ def facts(run: protocol.Run, history: History) -> list[tuple[str, str]]:
         ("step", steps + (f" of {most}" if most else "") if step else ""),
         ("session", str(run.get("session_id") or "")),
         ("directory", home_relative(run.get("working_directory"))),
-        ("agent", str(run.get("agent") or "")),
+        ("agent", ", ".join(history.agents or [str(run.get("agent") or "")])),
         ("model", str(run.get("model") or "")),
         ("params", ", ".join(f"{name}={value}" for name, value in params.items())),
         ("turns", str(run.get("turns", ""))),
@@ -336,7 +336,7 @@ def end_line(run: protocol.Run, style: text.Style) -> str:
         took.insert(0, text.duration(over - began))
     if run.get("step_count"):
         took.insert(0, text.counted(run["step_count"], "step"))
-    return f"{style(colour, f'{sign} {end_words(run)}')}  {style('dim', ' · '.join(took))}"
+    return f"{style(colour, f'{sign} {end_words(run)}')}  {style('dim', text.dotted(*took))}"
 
 
 def end_words(run: protocol.Run) -> str:

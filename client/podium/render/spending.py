@@ -27,7 +27,13 @@ class Spending:
         self.tokens = added(self.tokens, tokens)
 
     def __str__(self) -> str:
-        return text.price(self.cost_usd, self.tokens)
+        told = text.price(self.cost_usd, self.tokens)
+        return "" if told == "-" else told
+
+    @property
+    def so_far(self) -> str:
+        """Return it as a sum that may grow; empty where no agent tells any."""
+        return f"{self} so far" if str(self) else ""
 
 
 def _of_turn(ended: protocol.TurnEndedData) -> protocol.TokensUsed:
