@@ -32,6 +32,7 @@ _WITH_AGENT: Final[dict[str, tuple[int, ...]]] = {
     "turn.first-output": (1, 2),
     "turn.idle-seen": (1, 2),
     "turn.session-named": (1, 2),
+    "turn.session-stored": (1,),
     "turn.tool-begun": (1, 2),
 }
 # Each step that is written in the first turn, and in one that goes on: Codex' prompt and what is

@@ -112,20 +112,25 @@ async def one_turn(root: Path) -> None:
         await named(daemon, "ses_1")
 
 
-async def test_an_id_that_was_told_before_a_kill_and_not_stored_is_stored_by_the_next_daemon(
-    tmp_path: Path,
-) -> None:
-    """Its agent has ended meanwhile."""
+async def killed(root: Path, point: str) -> None:
+    """Kill the daemon of that turn at a failpoint."""
     result = await trio.run_process(
-        [sys.executable, "-c", KILLED, str(tmp_path)],
+        [sys.executable, "-c", KILLED, str(root)],
         env={
             "PATH": os.environ["PATH"],
             "PYTHONPATH": os.pathsep.join(sys.path),
-            VARIABLE: "turn.session-named",
+            VARIABLE: point,
         },
         check=False,
     )
     assert result.returncode == -signal.SIGKILL
+
+
+async def test_an_id_that_was_told_before_a_kill_and_not_stored_is_stored_by_the_next_daemon(
+    tmp_path: Path,
+) -> None:
+    """Its agent has ended meanwhile."""
+    await killed(tmp_path, "turn.session-named")
     machine = Machine(tmp_path)
     ended = TurnStatus(state="finished", report=done(), agent_session_id="ses_1")
     [turn] = (machine.state / "turns").iterdir()

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 from typing import Any
 
 import pytest
 import trio
 from msgspec.structs import replace
 
-from podiumd.drivers.base import SessionNamed, TurnStatus
+from podiumd.drivers.base import PendingTurn, SessionNamed, TurnStatus
 from podiumd.formats.session import public_id
 from podiumd.runtime.errors import Busy, InvalidParameter, NotFound
 from podiumd.runtime.locks.holder import Holder
 from podiumd.runtime.locks.leases import Lease, LeaseBook
 from tests.plain import plain
 from tests.runtime.fake_agent import FakeDriver, FakeTurn, done
-from tests.runtime.harness import Daemon, Machine, running
+from tests.runtime.harness import Daemon, Machine, fields_of, running
+from tests.runtime.test_named_sessions import killed
 from tests.runtime.test_session_list import path_of, ready, write
 from tests.sessions.support import line, lines, session_id
 
@@ -323,6 +325,54 @@ async def test_an_agent_that_outlives_its_daemon_holds_its_own_id_too(naming: Ma
     async with running(naming) as daemon:
         await daemon.ended(turn.request.run_id)
         assert taken(naming, session) is None and taken(naming, "ses_1") is None
+
+
+async def test_a_session_that_was_named_before_a_kill_and_not_locked_so_is_by_the_next_daemon(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await killed(tmp_path, "turn.session-stored")
+    machine = Machine(tmp_path)
+    assert taken(machine, "ses_1") is None
+    monkeypatch.setattr(machine.agent, "inspect", never)
+    async with running(machine) as daemon:
+        [run] = await daemon.context.store.runs()
+        for name in ("ses_1", run.session_id or ""):
+            holder = taken(machine, name)
+            assert holder is not None and holder.id == run.run_id
+
+
+async def never(pending: PendingTurn) -> TurnStatus:
+    """What became of a turn is not yet known."""
+    await trio.sleep_forever()
+
+
+async def test_an_agent_that_outlives_its_daemon_has_its_own_id_locked_by_the_next(
+    naming: Machine,
+) -> None:
+    async with running(naming) as daemon:
+        session, turn = await begun(daemon, "ses_1")
+    (naming.locks / "session-ses_1.lock").unlink()  # as if killed before it was made
+    async with running(naming) as daemon:
+        holder = taken(naming, "ses_1")
+        assert holder is not None and holder.id == turn.request.run_id
+        turn.end(done())
+        await daemon.ended(turn.request.run_id)
+        assert taken(naming, session) is None and taken(naming, "ses_1") is None
+
+
+async def test_an_id_of_the_agents_that_another_daemon_has_locked_is_logged(
+    naming: Machine,
+) -> None:
+    async with running(naming) as daemon:
+        lease = LeaseBook(naming.locks).try_session("ses_1", ELSEWHERE)
+        assert isinstance(lease, Lease)
+        with lease:
+            session, turn = await begun(daemon, "ses_1")
+            await daemon.hears("Session held under its agent's id by another")
+            turn.end(done())
+            await daemon.ended(turn.request.run_id)
+        [logged] = fields_of(daemon.logged, "Session held under its agent's id by another")
+        assert (logged["session_id"], logged["holder"]) == (session, "elsewhere")
 
 
 async def test_what_another_daemon_has_under_the_agents_id_is_held(

@@ -110,6 +110,7 @@ FAILPOINTS: dict[str, str] = {
     "turn.idle-seen": "the agent said that it is idle, its session was not ended",
     "turn.lease-taken": "the session's lease is held, the prompt is not written",
     "turn.session-named": "the agent told its own id of the session, no fact says so",
+    "turn.session-stored": "the agent's own id of the session is stored, its lock has no such name",
     "turn.swept": "no process of the turn is left, the mark was not taken",
     "turn.tool-begun": "the agent began with a tool",
     "worktree.after-make": "the working tree exists, no fact says so",

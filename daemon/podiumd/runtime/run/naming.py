@@ -1,4 +1,4 @@
-"""Refuse an agent's name for its session where another session has it.
+"""Take an agent's name for its session, or refuse it where another session has it.
 
 An agent is free in the ids that it gives, and a session is found by them. One that calls its own
 session by the id of another's would be listed in its place, and get what a person says to it.
@@ -8,7 +8,22 @@ from __future__ import annotations
 
 from podiumd.core.run.facts import TurnIntended
 from podiumd.formats.session import public_id
+from podiumd.runtime.context import Context
+from podiumd.runtime.locks.session_locks import SessionLocks
 from podiumd.runtime.run.actor import RunActor
+
+
+def hold_name(context: Context, locks: SessionLocks, session_id: str, name: str | None) -> None:
+    """Hold a session of a run's under its agent's name too; who else does is logged."""
+    holder = locks.name_also(session_id, name)
+    if holder is not None:
+        context.log(
+            "Session held under its agent's id by another",
+            "warning",
+            session_id=session_id,
+            holder=holder.id,
+            holder_state=holder.state_directory,
+        )
 
 
 async def refusal(actor: RunActor, intent: TurnIntended, name: str) -> str:

@@ -26,6 +26,7 @@ from podiumd.runtime.run import recovery
 from podiumd.runtime.run.actor import RunActor, store_facts
 from podiumd.runtime.run.effects import Effects
 from podiumd.runtime.run.leftovers import end_unfollowed
+from podiumd.runtime.run.naming import hold_name
 from podiumd.runtime.run.observe import TREE_SECONDS, tree_of
 from podiumd.runtime.run.queueing import Queue
 from podiumd.runtime.worktrees.unfinished import clear_after, clear_earlier
@@ -237,6 +238,11 @@ class Runs:
             self._session_locks.wait_in_line(session_id, start.run_id, lambda: None)
         if state.main_session != session_id:
             self._session_locks.acquire_session(state.main_session, start.run_id, start.kind)
+        # A daemon that died as it had stored the agent's id of a session has not locked that.
+        for held in {session_id, state.main_session}:
+            if self._session_locks.user(held) == start.run_id:
+                own_id = state.agent_sessions.get(held)
+                hold_name(self._context, self._session_locks, held, own_id)
         if start.kind == "recipe":
             # A tree that git cannot name, or that another has taken, is dealt with before anything
             # of the run goes on: it is tried again then.

@@ -23,7 +23,7 @@ from podiumd.drivers.fifo import LineTooLong
 from podiumd.runtime.agent_capabilities import remember
 from podiumd.runtime.locks.lockfile import LeaseError
 from podiumd.runtime.run.actor import RunActor
-from podiumd.runtime.run.naming import refusal
+from podiumd.runtime.run.naming import hold_name, refusal
 from podiumd.runtime.run.observe import round_mark, session_mark, tree_mark
 from podiumd.runtime.run.pending_turn import lost_words, pending_turn, with_report
 from podiumd.runtime.run.tool_calls import ToolCalls, end_leftovers
@@ -317,7 +317,8 @@ class TurnTask:
             family=actor.context.family(intent.agent),
         )
         await actor.report(named)
-        actor.session_locks.name_also(intent.session_id, name)
+        failpoint("turn.session-stored")
+        hold_name(actor.context, actor.session_locks, intent.session_id, name)
 
     async def _on_description(self, about: Described) -> None:
         """Keep what the agent says of itself; it is advice, and no turn ends for want of it."""
