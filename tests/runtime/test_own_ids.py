@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from podiumd.drivers.base import SessionNamed
 from podiumd.formats.session import public_id
-from podiumd.runtime.errors import UnknownAgent
+from podiumd.runtime.errors import AgentUnavailable
 from podiumd.sessions.index.tree import Root
 from tests.runtime.fake_agent import done
 from tests.runtime.harness import Daemon, Machine, running
@@ -121,13 +121,15 @@ async def test_a_session_of_a_terminal_is_gone_on_with_by_its_own_id(machine: Wi
         turn.end(done())
 
 
-async def test_a_session_of_an_agent_without_a_table_is_refused_with_what_makes_it_one(
+async def test_a_session_of_an_agent_whose_program_is_absent_is_refused_with_its_name(
     machine: WithKimi,
 ) -> None:
     write(machine, "Hello")
     machine.agent_name = "kimi"
     async with ready(machine) as daemon:
-        with pytest.raises(UnknownAgent, match=r'\[agents.kimi\] with driver = "acp"'):
+        with pytest.raises(
+            AgentUnavailable, match="its program `kimi` was not on the daemon's PATH"
+        ):
             await daemon.prompt("Go on", session_id=OWN)
 
 
