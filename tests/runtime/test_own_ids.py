@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from msgspec.structs import replace
 from podiumd.drivers.base import SessionNamed
 from podiumd.formats.session import public_id
 from podiumd.runtime.errors import AgentUnavailable
+from podiumd.runtime.public_sessions import PublicSessions
 from podiumd.sessions.index.tree import Root
 from tests.runtime.fake_agent import done
 from tests.runtime.harness import Daemon, Machine, running
@@ -86,6 +88,24 @@ async def test_a_session_that_podium_began_is_one_row_by_podiums_id(machine: Wit
             write(machine, "More")
             assert await changes.changed() == {session}
         turn.end(done())
+
+
+async def test_a_session_that_is_gone_is_pruned_by_podiums_id_and_leaves_no_name(
+    machine: WithKimi,
+) -> None:
+    write(machine, "Hello")
+    async with ready(machine) as daemon:
+        session, turn = await begun(daemon, OWN)
+        turn.end(done())
+        await daemon.ended(turn.request.run_id)
+        shutil.rmtree(machine.roots[0].directory)
+        await daemon.forgotten(turn.request.run_id)
+        await daemon.store.forget_runs([turn.request.run_id])
+        assert await daemon.store.agent_session(session) == OWN
+    async with ready(machine) as daemon:
+        assert await PublicSessions(daemon.transcripts, daemon.store).gone(None) == [session]
+        await daemon.service.sessions_forget(session)
+        assert await daemon.store.agent_session(session) is None
 
 
 async def test_podiums_own_record_of_a_session_is_read_by_podiums_id(machine: WithKimi) -> None:

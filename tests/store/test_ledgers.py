@@ -45,8 +45,8 @@ async def test_a_ledger_takes_the_place_of_its_session_s_last_one(tmp_path: Path
 async def test_a_forgotten_ledger_is_no_more_and_the_others_stay(tmp_path: Path) -> None:
     async with open_store(tmp_path) as store:
         await store.save_ledgers([GONE, REWRITTEN])
-        await store.forget_ledger("gone")
-        await store.forget_ledger("nobody")
+        await store.forget_ledger("gone", "gone")
+        await store.forget_ledger("nobody", "nobody")
     async with open_store(tmp_path) as store:
         assert await store.ledger("gone") is None
         assert await store.ledgers_gone() == []

@@ -35,7 +35,7 @@ async def test_the_last_name_of_a_session_holds_and_outlives_its_runs(tmp_path: 
         assert await store.agent_session("one") == "b"
         assert await store.named_with_prefix("o", 3) == ["one"]
         assert await store.named_with_prefix("b", 3) == ["one"]
-        await store.forget_ledger("b")
+        await store.forget_ledger("by-file", "b")
         assert await store.agent_session("one") is None
 
 
@@ -66,7 +66,7 @@ async def test_what_is_forgotten_of_a_session_that_a_run_has_leaves_its_name(
 ) -> None:
     async with open_store(tmp_path) as store:
         await store.append(a_run(session_id="one"), [naming("one", "a")])
-        await store.forget_ledger("a")
+        await store.forget_ledger("by-file", "a")
         assert await store.agent_session("one") == "a"
 
 

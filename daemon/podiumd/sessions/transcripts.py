@@ -158,7 +158,7 @@ class Transcripts:
             row = await self._row_now(session_id)
             if not row.gone:
                 raise StillThere(row.path)
-            await self._logs.forget(session_id)
+            await self._logs.forget(session_id, row.own_id or session_id)
 
     async def gone(self, before: int | None) -> list[str]:
         """Return the sessions whose transcript is gone, once every session is known.

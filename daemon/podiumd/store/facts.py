@@ -383,9 +383,11 @@ class Store:
         """
         return await self._readers.run(reading.ledgers_gone)
 
-    async def forget_ledger(self, session_id: str) -> None:
-        """Delete a session's ledger, if it has one; durable when this returns."""
-        await self._writer.submit(partial(writing.forget_ledger, session_id=session_id))
+    async def forget_ledger(self, session_id: str, own_id: str) -> None:
+        """Delete a session's ledger, if it has one, and the id that its agent gave it; durable when
+        this returns."""
+        forget = partial(writing.forget_ledger, session_id=session_id, own_id=own_id)
+        await self._writer.submit(forget)
 
     async def _value(self, query: str, key: str) -> bytes | None:
         return await self._readers.run(
