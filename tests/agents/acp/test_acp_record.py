@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from msgspec.structs import replace
 
+from podiumd.agents.acp import record
 from podiumd.agents.acp.driver import AcpDriver
 from podiumd.agents.acp.record import keep
 from podiumd.agents.acp.rows import ONLY_OURS
@@ -140,6 +143,45 @@ def test_a_further_turn_follows_and_says_no_more_what_the_record_is(tmp_path: Pa
     # The prompts of the two have one uuid here, so the second one is none.
     assert len(messages(file)) == 2 * first - 2
     assert [one.text for one in messages(file)].count(ONLY_OURS) == 1
+
+
+def test_a_record_and_its_name_are_on_the_disk_before_the_turn_is_over(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "agent-sessions" / "fake" / "s.jsonl"
+    synced: list[int] = []
+    sync = os.fsync
+    directory = turn(tmp_path, SAID)
+
+    def noted(descriptor: int) -> None:
+        synced.append(os.fstat(descriptor).st_ino)
+        sync(descriptor)
+
+    monkeypatch.setattr(os, "fsync", noted)
+    keep(directory, TURN, file)
+    assert synced == [path.stat().st_ino for path in (file, *file.parents[:3])]
+
+
+@pytest.mark.parametrize("fails", ["write", "fsync"])
+async def test_of_a_turn_that_the_disk_does_not_take_no_part_stays_and_the_log_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, fails: str
+) -> None:
+    def full(descriptor: int, data: bytes = b"") -> int:
+        if data and os.fstat(descriptor).st_size < len(before) + 10:
+            return os.write(descriptor, data[:10])
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    async with watch_spools() as watch:
+        bench = Bench(SUBJECTS["acp"], tmp_path, watch)
+        request = bench.request()
+        state = Path(request.directory).parents[1]
+        file = state / "agent-sessions" / "fake" / f"{request.session_id}.jsonl"
+        keep(turn(tmp_path / "earlier", SAID), TURN, file)
+        before = file.read_bytes()
+        monkeypatch.setattr(record, "os", SimpleNamespace(**vars(os) | {fails: full}))
+        report, _ = await bench.play(request)
+    assert report.kind == "done" and file.read_bytes() == before
+    assert "A turn is not in its session's record" in caplog.text
 
 
 @pytest.mark.parametrize("lines", [[], BEGINNING])

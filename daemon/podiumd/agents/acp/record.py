@@ -22,8 +22,11 @@ from podiumd.drivers.agent_process import SPOOL
 from podiumd.drivers.spool import SpoolReader
 from podiumd.formats.acp.session import Row
 from podiumd.tools.failpoints import failpoint
+from podiumd.tools.files.durable_file import sync_directory
 
 _FLAGS: Final = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+_MADE: Final = 3
+"""Directories above a record whose names may be new: of the agent, of all agents', STATE."""
 
 
 class _Known(msgspec.Struct, frozen=True):
@@ -55,6 +58,9 @@ def keep(directory: Path, turn_id: str, file: Path) -> None:
         _append(descriptor, before, made)
     finally:
         os.close(descriptor)
+    for above in file.parents[:_MADE]:
+        sync_directory(above)  # also where an earlier daemon died before it was
+    failpoint("record.after-write")
 
 
 def last_words(file: Path) -> Before | None:
@@ -89,7 +95,6 @@ def _append(descriptor: int, before: bytes, rows: list[Row]) -> None:
     except OSError:
         os.ftruncate(descriptor, len(before))  # half a row must not stay
         raise
-    failpoint("record.after-write")
 
 
 def _read(line: bytes) -> _Known | None:

@@ -15,8 +15,13 @@ def store_file(path: Path, data: bytes) -> None:
         file.flush()
         os.fsync(file.fileno())
     draft.replace(path)
-    above = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
+    sync_directory(path.parent)
+
+
+def sync_directory(directory: Path) -> None:
+    """Block until the names in a directory are on the disk. Raises ``OSError``."""
+    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
     try:
-        os.fsync(above)
+        os.fsync(descriptor)
     finally:
-        os.close(above)
+        os.close(descriptor)
