@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import sys
@@ -10,6 +11,7 @@ from typing import Any
 from unittest.mock import patch
 
 import pytest
+from msgspec.structs import replace
 
 from podiumd import __main__ as program_of_the_daemon
 from podiumd.agents.acp.kind import ACP, AcpSettings
@@ -66,6 +68,22 @@ async def test_an_agent_is_begun_and_says_what_it_is_and_nothing_of_it_stays(
     assert trial.leaves == () and not list(tmp_path.glob("podium-try-*"))
     assert not (tmp_path / "model.jsonl").exists(), "the model was asked"
     assert not list(tmp_path.glob("sessions/*")), "a session was left behind"
+
+
+async def test_a_case_that_the_machine_cannot_play_fails_and_the_others_are_played(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def full(bench: object) -> str:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    last = FREE_CASES[-1]
+    monkeypatch.setattr(
+        "podiumd.doctor.trial.FREE_CASES", [*FREE_CASES[:-1], replace(last, play=full)]
+    )
+    tried = await try_out(acp(tmp_path), environ(tmp_path))
+    [failed] = [one for one in tried.cases if one.verdict == "failed"]
+    assert failed.number == last.number and "No space left" in failed.why
+    assert len(tried.cases) == len(FREE_CASES)
 
 
 async def test_a_session_that_its_agent_does_not_delete_is_named(tmp_path: Path) -> None:

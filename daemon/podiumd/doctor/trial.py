@@ -248,6 +248,8 @@ async def _result(bench: _Bench, case: FreeCase) -> Result:
             verdict = "excused" if why else "passed"
         except CaseFailed as failed:
             why = str(failed)
+        except OSError as error:  # of this machine or of its disk: the other cases are played
+            why = f"it could not be played: {error}"
     return Result(case.number, case.words, verdict, why)
 
 
