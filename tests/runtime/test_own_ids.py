@@ -103,7 +103,8 @@ async def test_a_session_that_is_gone_is_pruned_by_podiums_id_and_leaves_no_name
         await daemon.store.forget_runs([turn.request.run_id])
         assert await daemon.store.agent_session(session) == OWN
     async with ready(machine) as daemon:
-        assert await PublicSessions(daemon.transcripts, daemon.store).gone(None) == [session]
+        known = PublicSessions(daemon.transcripts, daemon.store, daemon.context.family)
+        assert await known.gone(None) == [session]
         await daemon.service.sessions_forget(session)
         assert await daemon.store.agent_session(session) is None
 

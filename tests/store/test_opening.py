@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import sqlite3
 import stat
@@ -267,3 +268,29 @@ async def test_a_lifted_database_is_too_new_for_release_1_and_its_copy_is_not(
     with closing(open_facts(tmp_path, RELEASE_1_MIGRATIONS)) as connection:
         assert schema_version(connection) == 1
         assert connection.execute("SELECT count(*) FROM facts").fetchone() == (20,)
+
+
+RELEASED = {
+    1: "f0f3d2d63c5f08cc",
+    2: "71e8d11d01c68056",
+    3: "ccc6669233fbce80",
+    4: "2e2f76e7c89bac05",
+}
+"""What each entry of the schema does to a database, as a digest. It has lifted databases of people:
+a digest is written for a new entry, and never changed."""
+
+
+def test_an_entry_of_the_schema_that_was_released_does_what_it_did() -> None:
+    named = b'{"session_id": "one", "agent_session_id": "own"}'
+    done: dict[int, str] = {}
+    with closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
+        for number, entry in enumerate(MIGRATIONS, start=1):
+            statements: list[str] = []
+            connection.set_trace_callback(statements.append)
+            entry(connection)
+            connection.set_trace_callback(None)
+            done[number] = hashlib.sha256("\n".join(statements).encode()).hexdigest()[:16]
+            if number == 1:
+                fact = (1, "run", 1, "session.named", 1, "", "one", named, b"")
+                connection.execute("INSERT INTO facts VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", fact)
+    assert done == RELEASED

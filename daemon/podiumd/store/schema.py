@@ -108,12 +108,15 @@ _NAMES_SO_FAR = """INSERT INTO names SELECT type, json_extract(json, ?), pos
     WHERE json_valid(json) AND json_type(json, ?) = 'text'"""
 
 
+# As ``NAMED`` was when this entry was written.
+_NAMED_THEN = (("question.closed", "$.question_id"), ("turn.intended", "$.turn_id"))
+
+
 def _index(connection: sqlite3.Connection) -> None:
     for statement in _BY_INDEX:
         connection.execute(statement)
-    for kind, fields in NAMED.items():
-        for field in fields:
-            connection.execute(_NAMES_SO_FAR, (f"$.{field}", kind, f"$.{field}"))
+    for kind, place in _NAMED_THEN:
+        connection.execute(_NAMES_SO_FAR, (place, kind, place))
 
 
 # The id that an agent has given to a session of ours: one each. It outlives the facts of the runs,
@@ -132,6 +135,13 @@ NAME_SESSION = """INSERT INTO agent_sessions SELECT ?1, ?2, ?3
     AND (?1 = ?2 OR NOT EXISTS (SELECT 1 FROM runs WHERE session_id = ?2))
     ON CONFLICT (session_id) DO UPDATE
         SET agent_session_id = excluded.agent_session_id, family = excluded.family"""
+# As ``NAME_SESSION`` was when this entry was written.
+_NAME_SESSION_THEN = """INSERT INTO agent_sessions SELECT ?1, ?2, ?3
+    WHERE NOT EXISTS (SELECT 1 FROM agent_sessions
+        WHERE agent_session_id = ?2 AND family = ?3 AND session_id <> ?1)
+    AND (?1 = ?2 OR NOT EXISTS (SELECT 1 FROM runs WHERE session_id = ?2))
+    ON CONFLICT (session_id) DO UPDATE
+        SET agent_session_id = excluded.agent_session_id, family = excluded.family"""
 _NAMED_SO_FAR = """SELECT json_extract(json, '$.session_id'),
     json_extract(json, '$.agent_session_id'), coalesce(json_extract(json, '$.family'), '')
     FROM (SELECT pos, CAST(data AS TEXT) AS json FROM facts WHERE type = 'session.named')
@@ -142,7 +152,7 @@ _NAMED_SO_FAR = """SELECT json_extract(json, '$.session_id'),
 def _name_sessions(connection: sqlite3.Connection) -> None:
     connection.execute(_AGENT_SESSIONS)
     for named in connection.execute(_NAMED_SO_FAR).fetchall():
-        connection.execute(NAME_SESSION, named)
+        connection.execute(_NAME_SESSION_THEN, named)
 
 
 # Entry N lifts a database of schema N to N + 1. A released entry is never changed.
