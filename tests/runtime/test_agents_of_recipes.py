@@ -252,3 +252,29 @@ async def test_modes_that_an_opening_does_not_tell_again_are_those_of_before(
         assert await described(daemon.store, "kimi") == Described("1", ("fork",), ("ask", "auto"))
         await remember(daemon.store, "kimi", Described("2"))
         assert await described(daemon.store, "kimi") == Described("2")
+
+
+async def test_a_recipe_goes_on_with_a_session_by_its_own_kind_of_agent_alone(
+    three: Machine,
+) -> None:
+    codex = three.drivers["codex"]
+    assert isinstance(codex, FakeDriver)
+    codex.name = "codex"
+    three.one_step("one")
+    three.one_step("anew", step='session = "fresh"')
+    async with running(three) as daemon:
+        went = await daemon.prompt("Hello", agent="codex")
+        (await codex.next_turn()).end(done())
+        await daemon.ended(went["run_id"])
+        session = went["session_id"]
+        for agent in ({}, {"agent": "claude"}):
+            with pytest.raises(InvalidParameter) as raised:
+                await daemon.start("one", session_id=session, **agent)
+            assert raised.value.message == (
+                f"Session {session} is a conversation with codex, of which claude knows nothing: "
+                "choose --agent codex, or begin a new session."
+            )
+        for recipe, agent in (("one", {"agent": "codex"}), ("anew", {"agent": "claude"})):
+            run_id = await daemon.start(recipe, session_id=session, **agent)
+            await daemon.service.cancel(run_id)
+            await daemon.ended(run_id)

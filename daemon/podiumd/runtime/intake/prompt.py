@@ -21,7 +21,7 @@ from podiumd.runtime.fact_reader import load
 from podiumd.runtime.idempotency import Token, words_uuid
 from podiumd.runtime.intake import conversation_input
 from podiumd.runtime.intake.images import Brought, brought_images, discard, keep
-from podiumd.runtime.intake.start_run import hold_session, require_agent
+from podiumd.runtime.intake.start_run import hold_session, require_agent, require_same_kind
 from podiumd.runtime.locks.holder import busy
 from podiumd.runtime.locks.session_locks import SessionLocks
 from podiumd.runtime.recipes.resolve import brought_script, workplace
@@ -229,31 +229,16 @@ class Prompting:
         where = workplace(request.working_directory or known.working_directory)
         agent = request.agent or known.agent
         if request.agent is not None:
-            await self._require_same_kind(request.agent, known.session_id)
+            remedy = "leave the agent out"
+            await require_same_kind(
+                self._context, self._sessions, request.agent, known.session_id, remedy
+            )
         if request.fork:
             fork = str(uuid.uuid4())
             return _Plan(
                 session_id=fork, agent=agent, working_directory=where, fork_from=known.session_id
             )
         return _Plan(session_id=known.session_id, agent=agent, working_directory=where)
-
-    async def _require_same_kind(self, agent: str, session_id: str) -> None:
-        """Refuse a session that another kind of agent has kept: this one knows nothing of it.
-
-        Raises ``InvalidParameter``.
-        """
-        ours = self._context.agents.get(agent)
-        keepers = await self._sessions.keepers(session_id)
-        theirs = [one for name in keepers if (one := self._context.agents.get(name)) is not None]
-        players = any(one.plays_scripts for one in theirs)
-        if ours is None or ours.plays_scripts or players or not theirs:
-            return
-        if ours.driver.name not in {one.driver.name for one in theirs}:
-            raise InvalidParameter(
-                "agent",
-                f"Session {session_id} is a conversation with {' and '.join(keepers)}, of which "
-                f"{agent} knows nothing: leave the agent out, or begin a new session.",
-            )
 
     async def _owner(self, request: SendPrompt, run_id: str) -> RunActor | None:
         """Find our run that holds the session; a foreign holder is waited for, or refused."""

@@ -124,8 +124,7 @@ class Starter:
         await self._require_agents(recipe, own, request.agent, script)
         await self._check_agents(entry, recipe, written, own)
         session_id = request.session_id or request.new_session_id or str(uuid.uuid4())
-        if request.session_id is not None:
-            await self._sessions.find(request.session_id)
+        await self._require_session(request.session_id, recipe, own)
         run_id = str(uuid.uuid4())
         top = await _checkout(where)
         check_place(recipe, where, top, anyway=request.anyway or request.worktree)
@@ -152,6 +151,18 @@ class Starter:
             worktree=worktree,
             script=script,
         )
+
+    async def _require_session(self, session_id: str | None, recipe: Recipe, own: str) -> None:
+        """Refuse a session that is not known, or that its agent in the run cannot go on with."""
+        if session_id is None:
+            return
+        known = await self._sessions.find(session_id)
+        remedy = f"choose --agent {known.agent}"
+        for step in recipe.steps.values():
+            if step.kind in PROMPTING and step.session != "fresh":
+                await require_same_kind(
+                    self._context, self._sessions, step.agent or own, known.session_id, remedy
+                )
 
     async def _require_agents(
         self, recipe: Recipe, own: str, given: str | None, script: RunScript | None
@@ -246,6 +257,27 @@ async def require_agent(context: Context, name: str) -> Agent:
     if reason is not None:
         raise AgentUnavailable(name, reason, agent.fix)
     return agent
+
+
+async def require_same_kind(
+    context: Context, sessions: Sessions, agent: str, session_id: str, remedy: str
+) -> None:
+    """Refuse a session that another kind of agent has kept: this one knows nothing of it.
+
+    Raises ``InvalidParameter``.
+    """
+    ours = context.agents.get(agent)
+    keepers = await sessions.keepers(session_id)
+    theirs = [one for name in keepers if (one := context.agents.get(name)) is not None]
+    players = any(one.plays_scripts for one in theirs)
+    if ours is None or ours.plays_scripts or players or not theirs:
+        return
+    if ours.driver.name not in {one.driver.name for one in theirs}:
+        raise InvalidParameter(
+            "agent",
+            f"Session {session_id} is a conversation with {' and '.join(keepers)}, of which "
+            f"{agent} knows nothing: {remedy}, or begin a new session.",
+        )
 
 
 def hold_session(
