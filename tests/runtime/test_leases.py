@@ -299,6 +299,16 @@ async def test_all_that_is_held_is_listed_and_files_of_others_are_passed_over(
     assert await book.all_held() == []
 
 
+async def test_a_lock_with_several_names_is_listed_once_by_that_of_its_record(
+    book: LeaseBook,
+) -> None:
+    with taken(book.try_session("m", RUN)):
+        for other in ("a", "z"):
+            assert book.name_also("m", other) is None
+        [found] = await book.all_held()
+    assert found.session_id == "m"
+
+
 async def test_a_directory_that_was_removed_is_made_anew(book: LeaseBook, tmp_path: Path) -> None:
     (tmp_path / "locks").rmdir()
     assert await book.all_held() == []

@@ -182,6 +182,24 @@ async def test_a_session_of_the_agents_own_keeps_its_id_and_is_gone_on_with(
         turn.end(done())
 
 
+async def test_a_session_of_the_agents_own_is_gone_on_with_before_the_next_index_has_it(
+    naming: Machine,
+) -> None:
+    naming.max_agents = 1
+    path = naming.agent.transcripts[OWN] = write(naming)
+    async with ready(naming) as daemon:
+        await daemon.prompt("Hello")
+        turn = await daemon.turn()
+        await daemon.prompt("In line", session_id=OWN, working_directory=str(naming.project))
+    for file in (path, *naming.state.glob("index.db*")):
+        file.unlink()
+    async with running(naming) as daemon:
+        turn.end(done())
+        turn = await daemon.turn()
+        assert (turn.request.session_mode, turn.request.agent_session_id) == ("resume", OWN)
+        turn.end(done())
+
+
 async def test_a_beginning_of_the_agents_id_will_do_where_only_one_begins_so(
     naming: Machine,
 ) -> None:
@@ -392,6 +410,7 @@ async def test_what_another_daemon_has_under_the_agents_id_is_held(
                 with pytest.raises(Busy) as refused:
                     await work()
                 assert plain(refused.value.data)["holder"]["id"] == "elsewhere"
+                assert taken(naming, session) is None, "what it had taken is given back"
             shown = await daemon.service.sessions_get(session)
             assert shown.holder is not None and shown.holder.id == "elsewhere"
         assert await finished(daemon, session_id=session) == session

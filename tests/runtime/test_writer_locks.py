@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from trio.testing import wait_all_tasks_blocked
 
 from podiumd.runtime.errors import Busy
+from podiumd.runtime.intake.start_run import hold_session
 from podiumd.runtime.locks import writer_locks
 from podiumd.runtime.locks.writer_locks import all_writers, wait_unlocked, writer
 from tests.patience import HANG_SECONDS
@@ -103,6 +104,20 @@ async def test_a_lock_is_waited_for_until_its_process_ends(tmp_path: Path) -> No
             assert process.stdin is not None
             process.stdin.close()
         assert await wait_unlocked("t1", tmp_path)
+
+
+async def test_a_session_that_another_agent_than_the_first_keeps_open_is_refused(
+    machine: Machine, tmp_path: Path
+) -> None:
+    async with running(machine) as daemon:
+        first = replace(daemon.context.agents["claude"], config_directory=tmp_path / "none")
+        second = replace(first, config_directory=None, writer_locks=tmp_path / "locks")
+        context = replace(daemon.context, agents={"claude": first, "codex": second})
+        with locking(tmp_path / "locks" / "t1.lock") as process:
+            with pytest.raises(Busy) as refused:
+                hold_session(context, daemon.session_locks, "run", "t1", "prompt", "t1")
+            assert plain(refused.value.data)["holder"]["pid"] == process.pid
+        daemon.session_locks.release("run")
 
 
 @pytest.fixture
