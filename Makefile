@@ -99,7 +99,7 @@ browser: $(VENV)/.dev ## hostile pages in a real Chromium: CHROMIUM=PATH, else o
 	$(PY) -m pytest tests/browser
 
 .PHONY: web
-web: $(VENV)/.dev claude ## the page in a real Chromium, at a real daemon: CHROMIUM=PATH, else one on PATH
+web: $(VENV)/.dev claude ## the page in Chromium (CHROMIUM=PATH, else one on PATH), Firefox and WebKitGTK, at a real daemon
 	$(PY) -m pytest $(SHARED) tests/web
 
 .PHONY: vendor

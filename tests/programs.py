@@ -24,10 +24,14 @@ class Program(NamedTuple):
 
 
 PROGRAMS = {
+    "WebKitWebDriver": Program("webkit2gtk-driver"),
+    "Xvfb": Program("xvfb"),
     # Present is not enough: a container may forbid namespaces.
     "bwrap": Program("bubblewrap", ("--ro-bind", "/", "/", "--unshare-all", "true")),
     "cc": Program("gcc"),
+    "chromium": Program("chromium"),
     "espeak-ng": Program("espeak-ng"),
+    "firefox-esr": Program("firefox-esr"),
     "flite": Program("flite"),
     "ssh-agent": Program("openssh-client"),
     "systemd-analyze": Program("systemd"),

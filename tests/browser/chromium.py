@@ -12,19 +12,22 @@ from pathlib import Path
 import pytest
 import trio
 
+from tests.needs import need
+
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 
 
 def find() -> str:
-    """The browser: CHROMIUM, else one on PATH. Fails the test where there is none."""
+    """The browser: CHROMIUM, else one on PATH."""
     given = os.environ.get("CHROMIUM")
-    found = given or next(filter(None, map(shutil.which, NAMES)), None)
-    if found is None or not os.access(found, os.X_OK):
-        pytest.fail(
-            "No Chromium was found. Install one (Debian: apt install chromium), or name it: "
-            "make browser CHROMIUM=/path/to/chromium"
-        )
-    return found
+    if given is not None:
+        if not os.access(given, os.X_OK):
+            pytest.fail(f"CHROMIUM={given} is no program.")
+        return given
+    found = next(filter(None, map(shutil.which, NAMES)), None)
+    if found is None:
+        need("chromium")
+    return found or NAMES[0]
 
 
 @asynccontextmanager

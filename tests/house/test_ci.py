@@ -14,8 +14,8 @@ from tests.patience import HANG_SECONDS
 from tests.programs import PROGRAMS
 
 STEPS = [
-    "environment", "lint", "types", "imports", "test", "test-long", "test-codex", "package",
-    "newcomer", "crash-short", "run",
+    "environment", "lint", "types", "imports", "test", "test-long", "test-codex", "web",
+    "package", "newcomer", "crash-short", "run",
 ]  # fmt: skip
 BESIDE = {"lint", "types", "imports"}
 AFTER = {step: set(STEPS[: STEPS.index(step)]) for step in STEPS}

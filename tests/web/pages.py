@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tests.doors.house import House
-from tests.web.chromium import Browser, Tab
+from tests.web.tab import Browser, Tab
 
 
 async def invited(house: House, scope: str = "work") -> Any:
@@ -15,10 +15,15 @@ async def invited(house: House, scope: str = "work") -> Any:
 async def paired(house: House, browser: Browser, scope: str = "work") -> Tab:
     """A page that was paired by its link, and is live."""
     tab = await browser.tab()
+    await pair(house, tab, scope)
+    return tab
+
+
+async def pair(house: House, tab: Tab, scope: str = "work") -> None:
+    """Pair a page by a link."""
     await tab.go((await invited(house, scope))["url"])
     await tab.until("document.querySelector('#device')")
     await tab.shows("live")
-    return tab
 
 
 async def page_device(house: House) -> Any:

@@ -7,9 +7,10 @@ import json
 from pathlib import Path
 
 from tests.doors.house import House
-from tests.web.chromium import Browser, Tab
+from tests.web.chromium import Chromium
 from tests.web.neighbour import call, open_neighbour, says
-from tests.web.pages import paired
+from tests.web.pages import pair, paired
+from tests.web.tab import Browser, Tab
 
 HELLO = "client.hello"
 TRIES = Path(__file__).with_name("tries.js")
@@ -81,10 +82,10 @@ async def test_a_page_answers_with_both_and_only_as_far_as_its_scope_goes(
     house: House, browser: Browser
 ) -> None:
     tab = await paired(house, browser, "look")
-    (cookie,) = (await tab.send("Network.getCookies"))["cookies"]
-    assert cookie["httpOnly"] and cookie["sameSite"] == "Strict"
+    (cookie,) = await tab.cookies()
+    assert cookie.http_only and cookie.same_site == "strict"
     secret = await tab.run("localStorage.getItem('podium.secret')")
-    hello, greeted = call(HELLO, secret=secret), f"{cookie['name']}={cookie['value']}"
+    hello, greeted = call(HELLO, secret=secret), f"{cookie.name}={cookie.value}"
     answer = call("questions.answer", question_id="q", answer="yes")
     origin = f"http://127.0.0.1:{house.port}"
     first, second = await says(house.port, [hello, answer], Origin=origin, Cookie=greeted)
@@ -102,9 +103,10 @@ async def test_wrong_keys_shut_an_address_out_of_the_page_s_door_too(house: Hous
 
 
 async def test_the_page_asks_nothing_of_anybody_else_and_breaks_no_rule_of_its_policy(
-    house: House, browser: Browser
+    house: House, chromium: Chromium
 ) -> None:
-    tab = await paired(house, browser)
+    tab = await chromium.tab()
+    await pair(house, tab)
     here = f"//127.0.0.1:{house.port}/"
     assert tab.requests and all(here in url for url in tab.requests), tab.requests
     assert tab.said == []

@@ -1,10 +1,10 @@
-"""A page is paired, let in, shown out: a real daemon and a real Chromium."""
+"""A page is paired, let in, shown out: a real daemon and real browsers."""
 
 from __future__ import annotations
 
 from tests.doors.house import House
-from tests.web.chromium import Browser
 from tests.web.pages import invited, page_device, paired
+from tests.web.tab import Browser
 
 
 async def test_the_link_pairs_a_page_at_once_and_its_token_is_in_no_address(
@@ -89,8 +89,7 @@ async def test_a_page_unpairs_itself(house: House, browser: Browser) -> None:
     await tab.shows("Pair this browser")
     assert await page_device(house) is None
     assert await tab.run("localStorage.length") == 0
-    cookies = await tab.send("Network.getCookies")
-    assert cookies["cookies"] == []
+    assert await tab.cookies() == []
 
 
 async def test_a_page_comes_back_by_itself_when_the_daemon_was_killed(
