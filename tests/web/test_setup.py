@@ -5,8 +5,11 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import trio
+
 from tests.doors.house import House
 from tests.e2e.machine import PATH
+from tests.patience import HANG_SECONDS
 from tests.web.chromium import browsing
 from tests.web.proxy import certificate
 
@@ -48,4 +51,5 @@ async def test_setup_restarts_the_daemon_which_then_serves_the_page_over_https(
             await tab.go(invitation["url"])
             await tab.shows("live")
     finally:
-        await house.podium.cli("down")
+        with trio.move_on_after(HANG_SECONDS, shield=True):
+            await house.podium.cli("down")
