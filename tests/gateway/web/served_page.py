@@ -112,6 +112,7 @@ def hello(secret: str) -> str:
 async def turned_away(peer: Peer) -> tuple[int, str]:
     """The code of the error and of the close with which a page is shown out."""
     told: dict[str, Any] = json.loads(await peer.message())
+    assert "error" in told, told
     closed = await peer.closed()
     assert closed is not None and closed.code == 1008
     assert told["error"]["data"] == {"what": "pair"}
