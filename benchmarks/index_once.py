@@ -44,7 +44,7 @@ class NoLedgers:
     async def save_ledgers(self, ledgers: Sequence[Ledger]) -> None:
         raise AssertionError("no transcript is rewritten here")
 
-    async def forget_ledger(self, session_id: str, own_id: str) -> None:
+    async def forget_ledger(self, session_id: str, ours: str) -> None:
         raise AssertionError("no session is forgotten here")
 
 

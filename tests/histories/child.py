@@ -88,8 +88,8 @@ class Ledgers:
     async def ledgers_gone(self) -> list[Ledger]:
         return await self._store.ledgers_gone()
 
-    async def forget_ledger(self, session_id: str, own_id: str) -> None:
-        await self._store.forget_ledger(session_id, own_id)
+    async def forget_ledger(self, session_id: str, ours: str) -> None:
+        await self._store.forget_ledger(session_id, ours)
 
 
 class Stored:

@@ -12,12 +12,12 @@ from msgspec.structs import replace
 from podiumd.drivers.base import SessionNamed
 from podiumd.formats.session import public_id
 from podiumd.runtime.errors import AgentUnavailable
-from podiumd.runtime.public_sessions import PublicSessions
 from podiumd.sessions.index.tree import Root
 from tests.runtime.fake_agent import done
 from tests.runtime.harness import Daemon, Machine, running
 from tests.runtime.test_one_conversation import begun, listed, seqs
 from tests.runtime.test_session_list import ready
+from tests.runtime.test_storage import storage_of
 
 OWN = "session_0f5a3b52-0000-4000-8000-000000000001"
 OTHER = "session_0f5a3b52-0000-4000-8000-000000000002"
@@ -103,8 +103,7 @@ async def test_a_session_that_is_gone_is_pruned_by_podiums_id_and_leaves_no_name
         await daemon.store.forget_runs([turn.request.run_id])
         assert await daemon.store.agent_session(session) == OWN
     async with ready(machine) as daemon:
-        known = PublicSessions(daemon.transcripts, daemon.store, daemon.context.family)
-        assert await known.gone(None) == [session]
+        assert await storage_of(daemon)._transcripts.gone(None) == [session]
         await daemon.service.sessions_forget(session)
         assert await daemon.store.agent_session(session) is None
 

@@ -48,7 +48,7 @@ class Kept:
         self.before_saving()
         self.kept.update((ledger.session_id, ledger) for ledger in ledgers)
 
-    async def forget_ledger(self, session_id: str, own_id: str) -> None:
+    async def forget_ledger(self, session_id: str, ours: str) -> None:
         await trio.lowlevel.checkpoint()
         self.kept.pop(session_id, None)
 

@@ -35,7 +35,7 @@ async def test_the_last_name_of_a_session_holds_and_outlives_its_runs(tmp_path: 
         assert await store.agent_session("one") == "b"
         assert await store.named_with_prefix("o", 3) == ["one"]
         assert await store.named_with_prefix("b", 3) == ["one"]
-        await store.forget_ledger("by-file", "b")
+        await store.forget_ledger("by-file", "one")
         assert await store.agent_session("one") is None
 
 
@@ -59,6 +59,9 @@ async def test_agents_of_two_families_may_mean_two_sessions_by_one_id(tmp_path: 
         names = [("codex", "a"), ("other", "a"), ("third", "a")]
         assert await store.sessions_named(names) == {names[0]: "one", names[1]: "two"}
         assert await store.sessions_called("a") == {"codex": "one", "other": "two"}
+        await store.forget_runs(["run-0", "run-1"])
+        await store.forget_ledger("by-file", "one")
+        assert await store.sessions_called("a") == {"other": "two"}, "the other is there still"
 
 
 async def test_what_is_forgotten_of_a_session_that_a_run_has_leaves_its_name(
@@ -66,7 +69,7 @@ async def test_what_is_forgotten_of_a_session_that_a_run_has_leaves_its_name(
 ) -> None:
     async with open_store(tmp_path) as store:
         await store.append(a_run(session_id="one"), [naming("one", "a")])
-        await store.forget_ledger("by-file", "a")
+        await store.forget_ledger("by-file", "one")
         assert await store.agent_session("one") == "a"
 
 

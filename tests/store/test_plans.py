@@ -116,7 +116,7 @@ WRITES: dict[str, list[Call]] = {
     "save_ledgers": [lambda s, n: s.save_ledgers([Ledger("session-1", 1, b"", b"{}")])],
     "forget_marks": [lambda s, n: s.forget_marks(["session-001", "none"])],
     "give_back": [lambda s, n: s.give_back(3)],
-    "forget_ledger": [lambda s, n: s.forget_ledger("session-1", "own-1")],
+    "forget_ledger": [lambda s, n: s.forget_ledger("by-file", "session-1")],
     "ping": [lambda s, n: s.ping()],
 }
 CALLS = {**WRITES, **READS, "forget_ledger": WRITES["forget_ledger"]}

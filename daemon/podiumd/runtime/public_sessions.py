@@ -89,7 +89,7 @@ class PublicSessions:
 
     async def forget(self, session_id: str) -> None:
         """Take a session off the list. Raises ``UnknownSession``, ``StillThere``."""
-        await self._transcripts.forget(await self._own(session_id))
+        await self._transcripts.forget(await self._own(session_id), session_id)
 
     async def messages(self, session_id: str, after: int | None, limit: int) -> MessagesPage:
         """Return a page of messages. Raises ``UnknownSession``, ``Unsettled``."""

@@ -147,8 +147,9 @@ class Transcripts:
         """Return how many files of each kind belong to each session."""
         return await self._index.ask(table.companion_counts, session_ids)
 
-    async def forget(self, session_id: str) -> None:
-        """Take a session whose transcript is gone off the list, for good.
+    async def forget(self, session_id: str, ours: str | None = None) -> None:
+        """Take a session whose transcript is gone off the list, for good. ``ours``: the id by which
+        clients know it, if that is another.
 
         Raises ``UnknownSession``, ``StillThere``.
         """
@@ -158,7 +159,7 @@ class Transcripts:
             row = await self._row_now(session_id)
             if not row.gone:
                 raise StillThere(row.path)
-            await self._logs.forget(session_id, row.own_id or session_id)
+            await self._logs.forget(session_id, ours or session_id)
 
     async def gone(self, before: int | None) -> list[str]:
         """Return the sessions whose transcript is gone, once every session is known.

@@ -383,10 +383,10 @@ class Store:
         """
         return await self._readers.run(reading.ledgers_gone)
 
-    async def forget_ledger(self, session_id: str, own_id: str) -> None:
-        """Delete a session's ledger, if it has one, and the id that its agent gave it; durable when
-        this returns."""
-        forget = partial(writing.forget_ledger, session_id=session_id, own_id=own_id)
+    async def forget_ledger(self, session_id: str, ours: str) -> None:
+        """Delete a session's ledger, if it has one, and what the agent called the session that
+        clients know as ``ours``; durable when this returns."""
+        forget = partial(writing.forget_ledger, session_id=session_id, ours=ours)
         await self._writer.submit(forget)
 
     async def _value(self, query: str, key: str) -> bytes | None:

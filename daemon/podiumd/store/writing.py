@@ -168,13 +168,13 @@ def put_ledgers(connection: sqlite3.Connection, ledgers: Sequence[Ledger]) -> No
     )
 
 
-def forget_ledger(connection: sqlite3.Connection, session_id: str, own_id: str) -> None:
-    """Delete a session's ledger in the open transaction, and ``own_id``, which its agent gave it,
-    unless a run has the session still."""
+def forget_ledger(connection: sqlite3.Connection, session_id: str, ours: str) -> None:
+    """Delete a session's ledger in the open transaction, and what its agent called it, unless a run
+    has the session still. ``ours`` is the id by which clients know it."""
     connection.execute("DELETE FROM ledgers WHERE session_id = ?", (session_id,))
-    query = """DELETE FROM agent_sessions WHERE agent_session_id = ?
+    query = """DELETE FROM agent_sessions WHERE session_id = ?
         AND NOT EXISTS (SELECT 1 FROM runs WHERE runs.session_id = agent_sessions.session_id)"""
-    connection.execute(query, (own_id,))
+    connection.execute(query, (ours,))
 
 
 def forget_marks(connection: sqlite3.Connection, session_ids: Sequence[str]) -> None:

@@ -42,7 +42,7 @@ class Ledgers(Protocol):
 
     async def ledger(self, session_id: str) -> Ledger | None: ...
     async def save_ledgers(self, ledgers: Sequence[Ledger]) -> None: ...
-    async def forget_ledger(self, session_id: str, own_id: str) -> None: ...
+    async def forget_ledger(self, session_id: str, ours: str) -> None: ...
     async def ledgers_gone(self) -> list[Ledger]: ...
 
 
@@ -167,11 +167,11 @@ class Logs:
         if ledger is not None and ledger.row is not None:
             await self._ledgers.save_ledgers([msgspec.structs.replace(ledger, row=None)])
 
-    async def forget(self, session_id: str, own_id: str) -> None:
-        """Remove all that is known of a session whose transcript is gone; ``own_id``: the agent's
-        own id of it."""
+    async def forget(self, session_id: str, ours: str) -> None:
+        """Remove all that is known of a session whose transcript is gone; ``ours``: the id by which
+        clients know it."""
         self.drop(session_id)
-        await self._ledgers.forget_ledger(session_id, own_id)
+        await self._ledgers.forget_ledger(session_id, ours)
         await self._index.write(table.forget, session_id)
 
     def drop(self, session_id: str) -> None:
