@@ -393,6 +393,17 @@ async def test_an_id_of_the_agents_that_another_daemon_has_locked_is_logged(
         assert (logged["session_id"], logged["holder"]) == (session, "elsewhere")
 
 
+async def test_a_lock_of_the_agents_id_that_cannot_be_used_is_logged_and_the_turn_goes_on(
+    naming: Machine,
+) -> None:
+    async with running(naming) as daemon:
+        (naming.locks / "session-ses_1.lock").mkdir()
+        _, turn = await begun(daemon, "ses_1")
+        turn.end(done())
+        assert (await daemon.ended(turn.request.run_id))["exit"]["reason"] == "turn-complete"
+        assert fields_of(daemon.logged, "Session not held under its agent's id")
+
+
 async def test_what_another_daemon_has_under_the_agents_id_is_held(
     naming: Machine, one: str
 ) -> None:

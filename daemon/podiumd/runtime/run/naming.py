@@ -9,13 +9,20 @@ from __future__ import annotations
 from podiumd.core.run.facts import TurnIntended
 from podiumd.formats.session import public_id
 from podiumd.runtime.context import Context
+from podiumd.runtime.locks.lockfile import LeaseError
 from podiumd.runtime.locks.session_locks import SessionLocks
 from podiumd.runtime.run.actor import RunActor
 
 
 def hold_name(context: Context, locks: SessionLocks, session_id: str, name: str | None) -> None:
-    """Hold a session of a run's under its agent's name too; who else does is logged."""
-    holder = locks.name_also(session_id, name)
+    """Hold a session of a run's under its agent's name too; who else does is logged, and a lock
+    file that cannot be used: before the next turn it is asked for again."""
+    try:
+        holder = locks.name_also(session_id, name)
+    except LeaseError as error:
+        what = "Session not held under its agent's id"
+        context.log(what, "warning", session_id=session_id, reason=str(error))
+        return
     if holder is not None:
         context.log(
             "Session held under its agent's id by another",
