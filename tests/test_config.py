@@ -65,6 +65,7 @@ tls = "files"
 cert_file = "cert.pem"
 key_file = "key.pem"
 allowed_hosts = ["*.example.org", "box"]
+origins = ["https://podium.example.org"]
 [voice]
 enabled = false
 engine = "wyoming"
@@ -449,6 +450,8 @@ HOSTILE: list[tuple[str | bytes, int, str]] = [
     (GATEWAY + "allowed_hosts = 'x'", 2, "expected a list, each"),
     (GATEWAY + "allowed_hosts = [1]", 2, "expected a list, each"),
     (GATEWAY + "allowed_hosts = ['a/b']", 2, "expected a list, each"),
+    (GATEWAY + "origins = ['http://a']", 2, "expected a list, each"),
+    (GATEWAY + "origins = ['https://a/b']", 2, "expected a list, each"),
     (CLAUDE + "command = ''", 2, "not empty"),
     (CLAUDE + "command = ['claude']", 2, "got a list"),
     (CLAUDE + 'command = "a\\u0000b"', 2, "got 'a\\x00b'"),
