@@ -10,6 +10,7 @@ from tests.house.source import VIRTUAL_CLOCKS, name_of, naming, tree
 MAY_SLEEP: dict[str, str] = {
     "tests/acp_agents/test_hold.py": "what it proves is that an agent waits so long by its clock",
     "tests/service/held.py": "stands in for systemd, which waits RestartSec= before it starts anew",
+    "tests/web/webkit.py": "its driver does not say that it listens: it is tried until it does",
 }
 
 
