@@ -25,7 +25,7 @@ ROUTES = [
     ("POST", "/agui"),
     ("GET", "/metrics"),
     ("HEAD", "/metrics"),
-    ("GET", "/"),
+    ("GET", "/nothing"),
     ("GET", "/healthz/"),
     ("PUT", "/v1/prompt"),
     ("OPTIONS", "/metrics"),

@@ -103,7 +103,9 @@ def test_a_screen_is_the_page_with_the_policy_of_no_script_but_its_own(
     assert "unsafe" not in POLICY and headers["Referrer-Policy"] == "no-referrer"
 
 
-@pytest.mark.parametrize("path", ["/metrics", "/v1/prompt", "/agui", "/nothing", "/runs.json"])
+@pytest.mark.parametrize(
+    "path", ["/metrics", "/v1/prompt", "/agui", "/nothing", "/runs.json", "//etc/passwd"]
+)
 def test_what_is_no_screen_is_for_others_to_answer(site: Path, path: str) -> None:
     assert asked(load(site), path) is None
 

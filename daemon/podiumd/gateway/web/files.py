@@ -18,7 +18,7 @@ import msgspec
 from podiumd.gateway.http.exchange import Problem, Request, Response
 
 PREFIX: Final = "/w/"
-SCREENS: Final = frozenset({"", "pair", "runs", "sessions", "recipes", "locks", "devices", "start"})
+SCREENS: Final = frozenset({"pair", "runs", "sessions", "recipes", "locks", "devices", "start"})
 """First parts of the addresses that are screens of the page."""
 
 POLICY: Final = (
@@ -81,7 +81,7 @@ class Files:
                 words = f"There is no such file in release {self.release}: load the page anew."
                 raise Problem(404, detail=words)
             return _response(request, found)
-        if path[1:].partition("/")[0] in SCREENS:
+        if path == "/" or path[1:].partition("/")[0] in SCREENS:
             return _response(request, self._page)
         return None
 
