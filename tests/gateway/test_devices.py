@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from podiumd.gateway.access import devices as pairing
 from podiumd.gateway.access import keys
 from podiumd.gateway.access.devices import DamagedDevices, Devices
-from podiumd.runtime.errors import InvalidParameter, NotFound
+from podiumd.runtime.errors import InvalidParameter, NotFound, Refused
 from podiumd.store.errors import StoreFull
 from podiumd.store.facts import open_store
 from tests.gateway.kept import NOON, Clock, Kept
@@ -433,3 +433,13 @@ def test_digests_are_compared_by_a_function_of_constant_time(
     assert keys.same("aa", "aa")
     assert not keys.same("aa", "ab")
     assert compared == [(b"aa", b"aa"), (b"aa", b"ab")]
+
+
+async def test_only_a_page_that_is_paired_is_given_another_scope(devices: Devices) -> None:
+    await devices.pair(None)
+    await devices.pair_page(None, "work")
+    assert (await devices.rescope("browser", "look")).scope == "look"
+    with pytest.raises(NotFound, match="There is no paired device 'nobody'"):
+        await devices.rescope("nobody", "look")
+    with pytest.raises(Refused, match="knows no scopes"):
+        await devices.rescope("phone", "look")

@@ -159,8 +159,9 @@ class Devices:
             StoreError: it could not be stored; the device has the scope that it had.
         """
         async with self._writing:
-            self._require(name)
-            device = self._devices[name]
+            device = self._devices.get(name)
+            if device is None:
+                raise NotFound("device", name, f"There is no paired device '{name}'.")
             if device.kind != "web":
                 raise Refused(f"'{name}' is a phone's app: its protocol knows no scopes.")
             changed = msgspec.structs.replace(device, scope=scope)
