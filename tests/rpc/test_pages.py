@@ -152,8 +152,8 @@ async def test_a_page_that_goes_leaves_no_feed_and_what_it_asked_for_is_done(
             await page.ask(request("events.subscribe", 1, after=0))
             page.say(request("runs.cancel", 2, run_id="run-1"))
             page.leave()
+            await wait_until(lambda: ("cancel", "run-1") in daemon.service.calls)
             await wait_until(lambda: daemon.service.open_feeds == 0)
-            assert ("cancel", "run-1") in daemon.service.calls
             assert not page.ended.is_set()
             daemon.service.gate.set()
         assert daemon.server.connections == 0
